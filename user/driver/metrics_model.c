@@ -14,6 +14,7 @@
 #include "metrics_container.h"
 #include "metrics_meaning.h"
 #include "metrics_model.h"
+#include "metrics_sensors.h"
 #include "model_fields.h"
 #include "usage.h"
 
@@ -35,6 +36,7 @@ struct followed {
 
 /**
  * struct gpumon_readings - sums, and what they are made with
+ * @root: prefix of /sys
  * @sums: the sums
  * @before: the reading before
  * @any: there was one
@@ -42,11 +44,12 @@ struct followed {
  * @devices: names of GPUs
  * @pods: what Kubernetes calls containers
  * @of_source: counters of the source that no period has
- * @of_log: counts of the log, which begin with the exporter
+ * @of_log: counts of the log, which begin with the exporter, and of devices
  * @labels: those of the next sample
  * @left: lines that containers leave for all else
  */
 struct gpumon_readings {
+	const char *root;
 	struct gpumon_sums *sums;
 	struct gpumon_model before;
 	bool any;
@@ -63,6 +66,7 @@ struct gpumon_readings *gpumon_readings_new(const char *root, struct gpumon_sums
 {
 	struct gpumon_readings *readings = gpumon_calloc(1, sizeof(*readings));
 
+	readings->root = root;
 	readings->sums = gpumon_sums_new(limits);
 	readings->left = (int64_t)(limits.series / 10);
 	readings->containers = gpumon_containers_new(root);
@@ -332,6 +336,46 @@ static void put_devices(struct gpumon_readings *readings, const struct gpumon_mo
 		gpumon_labels_add(labels, "device_id", device->device_id.known ? text : NULL);
 		put_own(readings, "device", GPUMON_METRIC_INFO,
 			"A GPU or accelerator of this machine, and its names", gpumon_value_of(1));
+	}
+}
+
+/* Whose sensors are read. */
+struct sensed {
+	struct gpumon_readings *readings;
+	const struct gpumon_model *now;
+	const char *address;
+};
+
+static void put_sensor(void *data, const struct gpumon_sensor *sensor)
+{
+	const struct sensed *of = data;
+	struct gpumon_readings *readings = of->readings;
+	struct gpumon_value value = gpumon_value_of(sensor->value);
+	uint32_t family = gpumon_sums_family(
+		readings->sums, "gpumon_device", sensor->column,
+		sensor->counts ? GPUMON_METRIC_COUNTER : GPUMON_METRIC_GAUGE, sensor->help);
+	char *key;
+
+	gpumon_labels_cut(&readings->labels, 0);
+	label_device(readings, of->now, of->address);
+	gpumon_labels_add(&readings->labels, "sensor", sensor->sensor);
+	if (!sensor->counts) {
+		gpumon_sums_set(readings->sums, family, labels_of(readings), level_of(value));
+		return;
+	}
+	/* It is the device's, and goes on whatever the source does. */
+	key = gpumon_asprintf("%s %s", sensor->column, labels_of(readings));
+	gpumon_sums_count(readings->sums, family, labels_of(readings),
+			  follow(&readings->of_log, key, value));
+	free(key);
+}
+
+static void put_sensors(struct gpumon_readings *readings, const struct gpumon_model *now)
+{
+	for (size_t i = 0; i < now->n_devices; i++) {
+		struct sensed of = { readings, now, now->devices[i].address };
+
+		gpumon_sensors_read(readings->root, of.address, put_sensor, &of);
 	}
 }
 
@@ -819,6 +863,7 @@ void gpumon_readings_add(struct gpumon_readings *readings, struct gpumon_model *
 	gpumon_usage_init(&usage, model);
 	put_counts(readings, model, &since, &usage);
 	put_devices(readings, model);
+	put_sensors(readings, model);
 	gpumon_sums_leave(readings->sums, readings->left);
 	put_container_memory(readings, &usage);
 	gpumon_sums_leave(readings->sums, 0);

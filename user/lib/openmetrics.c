@@ -106,14 +106,19 @@ char *gpumon_openmetrics_name(const char *prefix, const char *column, const char
 		const char *unit;
 		unsigned int digits;
 	} units[] = {
-		{ "_ns", "seconds", 9 },
-		{ "_ms", "seconds", 3 },
-		{ "_millihertz", "hertz", 3 },
+		{ "_ns", "seconds", 9 },	 { "_ms", "seconds", 3 },
+		{ "_millihertz", "hertz", 3 },	 { "_microwatts", "watts", 6 },
+		{ "_microjoules", "joules", 6 }, { "_millidegrees", "celsius", 3 },
+		{ "_millivolts", "volts", 3 },	 { "_percent", "ratio", 2 },
 	};
+	static const char *const base[] = { "_bytes", "_seconds", "_hertz" };
 	char *name = gpumon_asprintf("%s_%s", prefix, column), *whole;
 
-	*unit = ends_with(name, "_bytes") ? "bytes" : ends_with(name, "_seconds") ? "seconds" : "";
+	*unit = "";
 	*digits = 0;
+	for (size_t i = 0; i < sizeof(base) / sizeof(base[0]); i++)
+		if (ends_with(name, base[i]))
+			*unit = base[i] + 1;
 	for (char *c = name; *c; c++)
 		*c = name_byte(*c, c == name);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
@@ -162,13 +167,13 @@ void gpumon_exposition_family(const struct gpumon_exposition *exposition, const 
 	static const char *const endings[] = { "_total", "", "", "_info" };
 	bool is_new = exposition->openmetrics;
 	const char *ending = is_new ? "" : endings[type];
-	const char *word = !new &&type == GPUMON_METRIC_INFO ? "gauge" : types[type];
+	const char *word = !is_new && type == GPUMON_METRIC_INFO ? "gauge" : types[type];
 	FILE *stream = exposition->stream;
 
 	fprintf(stream, "# HELP %s%s ", name, ending);
 	put_help(stream, help, is_new);
 	fprintf(stream, "\n# TYPE %s%s %s\n", name, ending, word);
-	if (new &&*unit)
+	if (is_new && *unit)
 		fprintf(stream, "# UNIT %s %s\n", name, unit);
 }
 

@@ -189,6 +189,71 @@ static void devices_join_with_others(void **state)
 	assert_int_equal(system("rm -rf /tmp/gpumon-metrics-*/proc /tmp/gpumon-metrics-*/sys"), 0);
 }
 
+static void put_driver(const char *address, const char *driver)
+{
+	char path[PATH_MAX], target[PATH_MAX], name[128];
+
+	snprintf(name, sizeof(name), "sys/bus/pci/devices/%s/class", address);
+	put(name, "0x030000\n");
+	snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/driver", root, address);
+	snprintf(target, sizeof(target), "../../drivers/%s", driver);
+	assert_int_equal(symlink(target, path), 0);
+}
+
+#define AMD "sys/bus/pci/devices/0000:03:00.0/"
+#define XE  "sys/bus/pci/devices/0000:04:00.0/"
+
+/* What drivers have in plain numbers; nothing of other drivers, and nothing of a GPU that sleeps. */
+static void sensors_are_read(void **state)
+{
+	static const char xe[] = "device=\"0000:04:00.0\",pci_bus_id=\"00000000:04:00.0\"";
+	struct gpumon_readings *readings = gpumon_readings_new(root, plenty);
+	struct gpumon_model model;
+	char sample[256];
+
+	(void)state;
+	put_driver("0000:03:00.0", "amdgpu");
+	put(AMD "power/runtime_status", "active\n");
+	put(AMD "hwmon/hwmon3/power1_average", "71000000\n");
+	put(AMD "hwmon/hwmon3/power1_input", "99\n");
+	put(AMD "hwmon/hwmon3/power1_label", "PPT\n");
+	put(AMD "hwmon/hwmon3/temp1_input", "45500\n");
+	put(AMD "hwmon/hwmon3/temp1_label", "edge\n");
+	put(AMD "hwmon/hwmon3/temp2_input", "-1000\n");
+	put(AMD "hwmon/hwmon3/freq1_input", "2100000000\n");
+	put(AMD "hwmon/hwmon3/freq1_label", "sclk\n");
+	put(AMD "gpu_busy_percent", "63\n");
+	put(AMD "mem_info_vram_used", "4096\n");
+	put_driver("0000:04:00.0", "xe");
+	put(XE "hwmon/hwmon4/energy1_input", "2500000\n");
+	put(XE "tile0/gt1/freq0/act_freq", "1300\n");
+	put_driver("0000:05:00.0", "nvidia");
+	put("sys/bus/pci/devices/0000:05:00.0/hwmon/hwmon5/power1_input", "1\n");
+	test_model(&model);
+	read_at(readings, &model, &none);
+	is(readings, "gpumon_device_power_watts{" GPU ",sensor=\"PPT\"}", "71");
+	is(readings, "gpumon_device_temperature_celsius{" GPU ",sensor=\"edge\"}", "45.5");
+	is(readings, "gpumon_device_temperature_celsius{" GPU "}", NULL);
+	is(readings, "gpumon_device_clock_hertz{" GPU ",sensor=\"sclk\"}", "2100000000");
+	is(readings, "gpumon_device_busy_ratio{" GPU "}", "0.63");
+	is(readings, "gpumon_device_vram_used_bytes{" GPU "}", "4096");
+	is(readings, "gpumon_device_vram_total_bytes{" GPU "}", NULL);
+	snprintf(sample, sizeof(sample), "gpumon_device_energy_joules_total{%s}", xe);
+	is(readings, sample, "2.5");
+	snprintf(sample, sizeof(sample), "gpumon_device_clock_hertz{%s,sensor=\"tile0/gt1\"}", xe);
+	is(readings, sample, "1300000000");
+	is(readings,
+	   "gpumon_device_power_watts{device=\"0000:05:00.0\",pci_bus_id=\"00000000:05:00.0\"}",
+	   NULL);
+	put(AMD "power/runtime_status", "suspended\n");
+	test_model(&model);
+	read_at(readings, &model, &none);
+	is(readings, "gpumon_device_power_watts{" GPU ",sensor=\"PPT\"}", NULL);
+	is(readings, sample, "1300000000");
+	gpumon_readings_free(readings);
+	assert_int_equal(system("rm -rf /tmp/gpumon-metrics-*/sys"), 0);
+}
+
 /* --- sums */
 
 /* A model in which the first ring has done so many jobs. */
@@ -581,6 +646,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_join_with_others),
 		cmocka_unit_test(reading_is_exported),
+		cmocka_unit_test(sensors_are_read),
 		cmocka_unit_test(counters_survive_resets),
 		cmocka_unit_test(counters_survive_reloads),
 		cmocka_unit_test(levels_end_with_the_source),
