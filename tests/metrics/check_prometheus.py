@@ -5,12 +5,14 @@ import subprocess
 import urllib.parse
 import urllib.request
 
+import check_packaging
 from check_server import make_certificate
 from kit import free_port
 from verdict import check, equal, need, until
 
 CONFIG = """
-global: {{ scrape_interval: 1s, scrape_timeout: 1s }}
+global: {{ scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }}
+rule_files: [ "{rules}" ]
 scrape_configs:
   - job_name: plain
     static_configs: [ targets: [ "127.0.0.1:{plain}" ] ]
@@ -34,7 +36,8 @@ def query(port, text):
 
 
 def test_scrapes(kit):
-    """Scraped in the clear, and by TLS with a password; a counter goes on over a reset and a reload."""
+    """Scraped in the clear, and by TLS with a password; a counter goes on over a reset and a reload, and an Xid
+    fires its alert."""
     need("prometheus")
     need("openssl")
     kit.set(xid=1)
@@ -43,7 +46,7 @@ def test_scrapes(kit):
     tls, ports["tls"] = kit.serve("--web-config", make_certificate(kit))
     web = free_port()
     config = kit.folder / "prometheus.yml"
-    config.write_text(CONFIG.format(folder=kit.folder, **ports), encoding="utf-8")
+    config.write_text(CONFIG.format(folder=kit.folder, rules=check_packaging.RULES, **ports), encoding="utf-8")
     log = open(kit.folder / "prometheus.log", "wb")
     server = kit.start("prometheus", f"--config.file={config}", f"--storage.tsdb.path={kit.folder}/data",
                        f"--web.listen-address=127.0.0.1:{web}", stdout=log, stderr=log)
@@ -58,6 +61,8 @@ def test_scrapes(kit):
     kit.set(xid=4)
     until(lambda: set(query(web, 'gpumon_alerts_total{kind="xid",code="79"}').values()) == {5.0},
           "Xids: one, and four since the reload")
+    until(lambda: len(query(web, 'ALERTS{alertname="GpumonXidHardware",alertstate="firing"}')) == 2,
+          "the rule of packaging/ fires for both")
     check(query(web, "histogram_quantile(0.5, sum by (le) (gpumon_ring_run_seconds_bucket))"), "a quantile")
     for process in (plain, tls):
         kit.stop(process)

@@ -178,10 +178,13 @@ static uint32_t family_of(struct gpumon_readings *readings, const char *prefix, 
 			  enum gpumon_metric_type type, const char *place)
 {
 	static const char highest[] = "_max";
-	char *help = gpumon_meaning(place, column), *text;
+	char *help, *text;
 	size_t length = strlen(column);
 	uint32_t family;
 
+	if (gpumon_sums_has(readings->sums, prefix, column, &family))
+		return family;
+	help = gpumon_meaning(place, column);
 	if (!help && length > strlen(highest) &&
 	    !strcmp(column + length - strlen(highest), highest)) {
 		char *level = gpumon_strndup(column, length - strlen(highest));

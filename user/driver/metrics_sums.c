@@ -139,6 +139,19 @@ uint32_t gpumon_sums_family(struct gpumon_sums *sums, const char *prefix, const 
 	return number - 1;
 }
 
+bool gpumon_sums_has(const struct gpumon_sums *sums, const char *prefix, const char *column,
+		     uint32_t *family)
+{
+	const char *unit;
+	unsigned int digits;
+	char *name = gpumon_openmetrics_name(prefix, column, &unit, &digits);
+	uint32_t number = gpumon_intern_find(&sums->names, name);
+
+	free(name);
+	*family = number - 1;
+	return number != 0;
+}
+
 static bool is_sum(const struct family *family)
 {
 	return family->type == GPUMON_METRIC_COUNTER || family->type == GPUMON_METRIC_HISTOGRAM;
@@ -342,7 +355,7 @@ static int compare_series(const void *a, const void *b)
 
 	if (x->family != y->family)
 		return x->family < y->family ? -1 : 1;
-	return strverscmp(x->labels, y->labels);
+	return strcmp(x->labels, y->labels);
 }
 
 /* "0.001", "1.023e-06", and "1.0" of a whole number, as other exporters write bounds. */

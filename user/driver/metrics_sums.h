@@ -53,6 +53,10 @@ void gpumon_sums_end(struct gpumon_sums *sums);
 uint32_t gpumon_sums_family(struct gpumon_sums *sums, const char *prefix, const char *column,
 			    enum gpumon_metric_type type, const char *help);
 
+/* False: there is no such family so far. */
+bool gpumon_sums_has(const struct gpumon_sums *sums, const char *prefix, const char *column,
+		     uint32_t *family);
+
 /* Add to a counter. With @more unknown nothing is added, but the series is there. */
 void gpumon_sums_count(struct gpumon_sums *sums, uint32_t family, const char *labels,
 		       struct gpumon_value more);
