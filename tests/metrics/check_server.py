@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """The server, with curl, and with clients that are slow, half open or hostile."""
+import base64
 import os
 import socket
+import ssl
+import struct
 import subprocess
 import time
 
@@ -164,6 +167,28 @@ def test_nonsense(kit):
                 pass
     contains(get(port), "gpumon_source_up 1", "what is served afterwards")
     kit.stop(process)
+
+
+def test_clients_leave(kit):
+    """Clients that reset their connection while they are answered, in the clear and by TLS, change nothing."""
+    need("openssl")
+    kit.set(containers=300, rings=8)
+    trust = ssl.create_default_context()
+    trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+    secret = base64.b64encode(b"me:secret").decode()
+    for words in ((), ("--web-config", make_certificate(kit))):
+        process, port = kit.serve(*words)
+        for i in range(30):
+            client = socket.create_connection(("127.0.0.1", port))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            if words:
+                client = trust.wrap_socket(client)
+            client.sendall(f"GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Basic {secret}\r\n\r\n".encode())
+            if i % 2:
+                client.recv(100)
+            client.close()
+        until(lambda: descriptors(process) < 30, "they are gone")
+        kit.stop(process)
 
 
 def resident(process):

@@ -127,10 +127,10 @@ static int give_up_root(const struct metrics *metrics, struct gpumon_error *err)
 
 	if (!geteuid() || metrics->run_as) {
 		if (!getpwnam(name))
-			return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENOENT,
-						GPUMON_ERROR_USAGE,
-						"--run-as: there is no user \"%.32s\" to serve as",
-						name);
+			return gpumon_error_set(
+				err, GPUMON_EXIT_FAILED, -ENOENT, GPUMON_ERROR_USAGE,
+				"--run-as: there is no user \"%.32s\" to serve as: name another one, or root",
+				name);
 		ret = gpumon_privileges_become(name, needs, 0, err);
 	}
 	gpumon_privileges_keep(needs);

@@ -7,6 +7,7 @@
 #include <microhttpd.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -427,6 +428,8 @@ int gpumon_http_server_start(struct gpumon_http_server **server, int fd,
 	};
 
 	*server = NULL;
+	/* A client that has gone must not end the server, whichever library writes to it. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	new->config = config;
 	new->page = *page;
 	if (!tls)
