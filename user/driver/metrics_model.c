@@ -677,18 +677,12 @@ static struct gpumon_level seconds_of(uint64_t monotonic_ns)
 	return gpumon_level_of((int64_t)((wall > ago ? wall - ago : 0) / 1000000000));
 }
 
-static void put_alert(struct gpumon_readings *readings, const struct gpumon_model *now,
-		      const struct gpumon_alert *alert)
+static void label_alert(struct gpumon_readings *readings, const struct gpumon_model *now,
+			const struct gpumon_alert *alert, const char *code)
 {
 	const struct gpumon_ring *ring = NULL;
 	struct gpumon_labels *labels = &readings->labels;
-	char code[32] = "";
-	char *key;
 
-	if (!alert->count.known)
-		return;
-	if (alert->code.known)
-		snprintf(code, sizeof(code), "%" PRIu64, alert->code.v);
 	gpumon_labels_cut(labels, 0);
 	gpumon_labels_add(labels, "group", alert->group);
 	gpumon_labels_add(labels, "kind", alert->kind);
@@ -700,22 +694,38 @@ static void put_alert(struct gpumon_readings *readings, const struct gpumon_mode
 		gpumon_labels_add(labels, "code", code);
 	gpumon_labels_add(labels, "meaning", alert->meaning);
 	label_device(readings, now, alert->device);
+}
+
+static void put_alert(struct gpumon_readings *readings, const struct gpumon_model *now,
+		      const struct gpumon_alert *alert)
+{
+	struct gpumon_sums *sums = readings->sums;
+	uint32_t alerts = gpumon_sums_family(
+		sums, "gpumon", "alerts", GPUMON_METRIC_COUNTER,
+		"Alerts of the driver: Xids, resets, jobs that hang; each counts, also a repeated one");
+	uint32_t last = gpumon_sums_family(
+		sums, "gpumon", "alert_last_timestamp_seconds", GPUMON_METRIC_GAUGE,
+		"When the last alert of this kind came, in seconds since 1970");
+	char code[32] = "";
+	char *key;
+
+	if (!alert->count.known)
+		return;
+	if (alert->code.known)
+		snprintf(code, sizeof(code), "%" PRIu64, alert->code.v);
+	label_alert(readings, now, alert, code);
 	key = gpumon_asprintf("alert %s %s %s %s %s", alert->source ? alert->source : "kmod",
 			      alert->group ? alert->group : "", alert->kind ? alert->kind : "",
 			      alert->device ? alert->device : "", code);
-	put_own(readings, "alerts", GPUMON_METRIC_COUNTER,
-		"Alerts of the driver: Xids, resets, jobs that hang; each counts, also a repeated one",
-		follow(alert->source ? &readings->of_log : &readings->of_source, key,
-		       alert->count));
-	free(key);
+	/* The log tells each only once. */
+	gpumon_sums_keep(sums, alerts);
+	gpumon_sums_keep(sums, last);
+	gpumon_sums_count(sums, alerts, labels_of(readings),
+			  follow(alert->source ? &readings->of_log : &readings->of_source, key,
+				 alert->count));
 	if (alert->time_ns.known)
-		gpumon_sums_note(
-			readings->sums,
-			gpumon_sums_family(
-				readings->sums, "gpumon", "alert_last_timestamp_seconds",
-				GPUMON_METRIC_GAUGE,
-				"When the last alert of this kind came, in seconds since 1970"),
-			labels_of(readings), seconds_of(alert->time_ns.v));
+		gpumon_sums_set(sums, last, labels_of(readings), seconds_of(alert->time_ns.v));
+	free(key);
 }
 
 static void put_alerts(struct gpumon_readings *readings, const struct gpumon_model *now,

@@ -23,7 +23,6 @@
  * @reading: number of the reading that had it last
  * @seen_ns: when that was
  * @again: that reading had it twice
- * @stays: a level that stays as it is
  * @negative: @number is below 0
  * @number: its value; of a histogram the sum
  * @counts: of a histogram: values of each bucket, and behind them those above the last bound
@@ -35,7 +34,6 @@ struct series {
 	uint64_t reading;
 	uint64_t seen_ns;
 	bool again;
-	bool stays;
 	bool negative;
 	uint64_t number;
 	uint64_t *counts;
@@ -48,6 +46,7 @@ struct series {
  * @unit: or ""
  * @digits: the numbers of its series are multiples of 10^-digits
  * @type: its type
+ * @kept: its series are never forgotten
  */
 struct family {
 	char *name;
@@ -55,6 +54,7 @@ struct family {
 	const char *unit;
 	unsigned int digits;
 	enum gpumon_metric_type type;
+	bool kept;
 };
 
 /**
@@ -152,6 +152,11 @@ bool gpumon_sums_has(const struct gpumon_sums *sums, const char *prefix, const c
 	return number != 0;
 }
 
+void gpumon_sums_keep(struct gpumon_sums *sums, uint32_t family)
+{
+	sums->families[family].kept = true;
+}
+
 static bool is_sum(const struct family *family)
 {
 	return family->type == GPUMON_METRIC_COUNTER || family->type == GPUMON_METRIC_HISTOGRAM;
@@ -246,17 +251,6 @@ void gpumon_sums_set(struct gpumon_sums *sums, uint32_t family, const char *labe
 	series->number = level.v < 0 ? 0 - (uint64_t)level.v : (uint64_t)level.v;
 }
 
-void gpumon_sums_note(struct gpumon_sums *sums, uint32_t family, const char *labels,
-		      struct gpumon_level level)
-{
-	struct series *series = level.known ? take_series(sums, family, labels) : NULL;
-
-	if (!series)
-		return;
-	series->stays = true;
-	series->number = (uint64_t)level.v;
-}
-
 void gpumon_sums_add(struct gpumon_sums *sums, uint32_t family, const char *labels,
 		     struct gpumon_value level)
 {
@@ -292,7 +286,9 @@ void gpumon_sums_add_histogram(struct gpumon_sums *sums, uint32_t family, const 
 
 static bool is_over(const struct gpumon_sums *sums, const struct series *series)
 {
-	if (!is_sum(&sums->families[series->family]) && !series->stays)
+	if (sums->families[series->family].kept)
+		return false;
+	if (!is_sum(&sums->families[series->family]))
 		return series->reading != sums->reading;
 	return sums->now_ns - series->seen_ns > sums->limits.forget_ns &&
 	       strcmp(series->labels, OTHERS) != 0;

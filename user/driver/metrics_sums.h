@@ -57,16 +57,16 @@ uint32_t gpumon_sums_family(struct gpumon_sums *sums, const char *prefix, const 
 bool gpumon_sums_has(const struct gpumon_sums *sums, const char *prefix, const char *column,
 		     uint32_t *family);
 
+/* Its series are never forgotten, and its levels stay as they are while no reading sets them. */
+void gpumon_sums_keep(struct gpumon_sums *sums, uint32_t family);
+
 /* Add to a counter. With @more unknown nothing is added, but the series is there. */
 void gpumon_sums_count(struct gpumon_sums *sums, uint32_t family, const char *labels,
 		       struct gpumon_value more);
 /* Set a gauge, or that of an info. Nothing is done if it is unknown. */
 void gpumon_sums_set(struct gpumon_sums *sums, uint32_t family, const char *labels,
 		     struct gpumon_level level);
-/* The same of one that stays as it is while no reading sets it. */
-void gpumon_sums_note(struct gpumon_sums *sums, uint32_t family, const char *labels,
-		      struct gpumon_level level);
-/* The same as the first, but what this reading has set it to before is added. */
+/* The same, but what this reading has set it to before is added. */
 void gpumon_sums_add(struct gpumon_sums *sums, uint32_t family, const char *labels,
 		     struct gpumon_value level);
 /* Add the values of a histogram of nanoseconds. */
