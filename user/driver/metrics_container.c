@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <ctype.h>
+#include <fcntl.h>
+#include <json.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,14 +20,19 @@
 
 #define ID_DIGITS 64 /* of a container's id */
 #define SHORT_ID  12 /* of an id as runtimes show it to users */
+/* Of the description of a container, which only root may read. */
+#define DESCRIPTION_MAX (1 << 20)
 /* How often the folder is looked at for a container that is not known. */
 #define LOOK_NS 5000000000ULL
 /* Containers that are remembered: those of a node, and of some hours. */
 #define KNOWN_MAX 4096
 
 /**
- * struct known - what Kubernetes calls a container
+ * struct known - what Kubernetes, or else the runtime, calls a container
  * @text: has the three names
+ * @pod: NULL if it is in none
+ * @namespace: likewise
+ * @container: its name
  */
 struct known {
 	char *text;
@@ -39,6 +46,7 @@ struct gpumon_pods {
 	struct gpumon_intern ids; /* the number is that of @known, plus 1 */
 	struct known *known;
 	size_t n_known;
+	struct gpumon_intern tried; /* ids whose descriptions were looked for */
 	uint64_t looked_ns;
 };
 
@@ -58,6 +66,7 @@ static void forget(struct gpumon_pods *pods)
 	pods->known = NULL;
 	pods->n_known = 0;
 	gpumon_intern_clear(&pods->ids);
+	gpumon_intern_clear(&pods->tried);
 }
 
 void gpumon_pods_free(struct gpumon_pods *pods)
@@ -122,6 +131,94 @@ static void look(struct gpumon_pods *pods)
 		closedir(folder);
 }
 
+/* --- the runtimes' own descriptions */
+
+/**
+ * struct runtime - where a runtime describes a container
+ * @path: with its id
+ * @annotations: the object in it that has the names
+ * @pod: name of that of the pod, NULL: it has no pods
+ * @namespace: likewise
+ * @container: name of that of the container
+ */
+static const struct runtime {
+	const char *path;
+	const char *annotations;
+	const char *pod;
+	const char *namespace;
+	const char *container;
+} runtimes[] = {
+	{ "/run/containerd/io.containerd.runtime.v2.task/k8s.io/%s/config.json", "annotations",
+	  "io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.sandbox-namespace",
+	  "io.kubernetes.cri.container-name" },
+	{ "/run/containers/storage/overlay-containers/%s/userdata/config.json", "annotations",
+	  "io.kubernetes.pod.name", "io.kubernetes.pod.namespace", "io.kubernetes.container.name" },
+	{ "/var/lib/docker/containers/%s/config.v2.json", NULL, NULL, NULL, "Name" },
+};
+
+static const char *text_in(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	if (!key || !json_object_object_get_ex(object, key, &value) ||
+	    !json_object_is_type(value, json_type_string))
+		return NULL;
+	return json_object_get_string(value);
+}
+
+static void add_described(struct gpumon_pods *pods, const char *id, const struct runtime *runtime,
+			  struct json_object *names)
+{
+	const char *pod = text_in(names, runtime->pod),
+		   *namespace = text_in(names, runtime->namespace);
+	const char *container = text_in(names, runtime->container);
+	struct known *known;
+	size_t length;
+	bool added;
+
+	if (!container)
+		return;
+	/* Docker has "/web". */
+	container += *container == '/';
+	length = strlen(container) + 1;
+	(void)gpumon_intern(&pods->ids, id, &added);
+	if (!added)
+		return;
+	known = GPUMON_GROW(pods->known, pods->n_known);
+	known->text = gpumon_asprintf("%s%c%s%c%s", container, 0, pod ? pod : "", 0,
+				      namespace ? namespace : "");
+	known->container = known->text;
+	known->pod = known->text + length;
+	known->namespace = known->pod + strlen(known->pod) + 1;
+}
+
+/* Once for each container: it is described as long as it runs. */
+static void look_for_description(struct gpumon_pods *pods, const char *id)
+{
+	bool added;
+
+	(void)gpumon_intern(&pods->tried, id, &added);
+	for (size_t i = 0; added && i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+		char path[PATH_MAX], *text;
+		struct json_object *document, *names;
+		int length = snprintf(path, sizeof(path), "%s", pods->root);
+
+		snprintf(path + length, sizeof(path) - (size_t)length, runtimes[i].path, id);
+		text = gpumon_read_file(AT_FDCWD, path, DESCRIPTION_MAX);
+		if (!text)
+			continue;
+		document = json_tokener_parse(text);
+		names = document;
+		if (runtimes[i].annotations &&
+		    !json_object_object_get_ex(document, runtimes[i].annotations, &names))
+			names = NULL;
+		if (json_object_is_type(names, json_type_object))
+			add_described(pods, id, &runtimes[i], names);
+		json_object_put(document);
+		free(text);
+	}
+}
+
 static const struct known *find_known(struct gpumon_pods *pods, const char *id)
 {
 	uint32_t number = gpumon_intern_find(&pods->ids, id);
@@ -130,6 +227,10 @@ static const struct known *find_known(struct gpumon_pods *pods, const char *id)
 	if (!number && (!pods->looked_ns || now - pods->looked_ns >= LOOK_NS)) {
 		look(pods);
 		pods->looked_ns = now;
+		number = gpumon_intern_find(&pods->ids, id);
+	}
+	if (!number) {
+		look_for_description(pods, id);
 		number = gpumon_intern_find(&pods->ids, id);
 	}
 	return number ? &pods->known[number - 1] : NULL;

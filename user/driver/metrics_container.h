@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
- * Labels of a container: what the path of its cgroup tells, and what Kubernetes calls it, from the names
- * of the kubelet's log files, which everybody may read.
+ * Labels of a container: what the path of its cgroup tells, and what Kubernetes calls it: from the names
+ * of the kubelet's log files, which everybody may read, or from the runtime's description, which root may.
  */
 #ifndef GPUMON_DRIVER_METRICS_CONTAINER_H
 #define GPUMON_DRIVER_METRICS_CONTAINER_H

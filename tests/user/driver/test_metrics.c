@@ -372,6 +372,19 @@ static void containers_have_names(void **state)
 	labels_are("0123456789ab", "/system.slice/docker-" ID ".scope",
 		   "container=\"0123456789ab\"");
 	labels_are("web", "/lxc.payload.web", "container=\"web\"");
+	put("var/lib/docker/containers/" ID "/config.v2.json", "{\"Name\":\"/web\"}");
+	labels_are("0123456789ab", "/system.slice/docker-" ID ".scope",
+		   "container=\"web\",container_id=\"0123456789ab\"");
+	put("run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID "/config.json",
+	    "{\"annotations\":{\"io.kubernetes.cri.sandbox-name\":\"train-1\",\"io.kubernetes.cri.container-name\":\"c\",\"io.kubernetes.cri.sandbox-namespace\":\"b\"}}");
+	labels_are(
+		"0123456789ab", POD,
+		"namespace=\"b\",pod=\"train-1\",container=\"c\",container_id=\"0123456789ab\",pod_uid=\"" UID
+		"\"");
+	put("run/containerd/io.containerd.runtime.v2.task/k8s.io/" ID "/config.json",
+	    "{\"annotations\":[");
+	put("var/lib/docker/containers/" ID "/config.v2.json", "[1]");
+	labels_are("0123456789ab", "/docker/" ID, "container=\"0123456789ab\"");
 	put("var/log/containers/train-0_team-a_pytorch-" ID ".log", "");
 	put("var/log/containers/no-id_team-a_pytorch.log", "");
 	put("var/log/containers/one-" ID ".log", "");
