@@ -262,7 +262,7 @@ int __wrap_gpumon_source_read(struct gpumon_source *source, unsigned int parts, 
 	add_tables(model, scale);
 	/* With "churn" each reading has other containers. */
 	add_containers(model, setting("containers"),
-		       setting("churn") ? gpumon_monotonic_ns() / 1000000 : 0, rings, scale);
+		       setting("churn") ? gpumon_monotonic_ns() / 10000 : 0, rings, scale);
 	add_alert(model, "nvidia", "xid", setting("code") ? setting("code") : 79);
 	add_alert(model, "amdgpu", "reset", 0);
 	add_alert(model, "drm_sched", "hang", 0);

@@ -197,6 +197,8 @@ static void look_for_description(struct gpumon_pods *pods, const char *id)
 {
 	bool added;
 
+	if (pods->tried.n > KNOWN_MAX)
+		gpumon_intern_clear(&pods->tried);
 	(void)gpumon_intern(&pods->tried, id, &added);
 	for (size_t i = 0; added && i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
 		char path[PATH_MAX], *text;
