@@ -8,14 +8,14 @@ include $(TESTS_DIR)/../user/cross.mk
 
 # Optional, as in the tool.
 SQLITE := $(shell $(PKG_CONFIG) --exists 'sqlite3 >= 3.20' && echo sqlite3)
-HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' libcrypt && echo libmicrohttpd libcrypt)
+HTTP := $(shell $(PKG_CONFIG) --exists 'libmicrohttpd >= 0.9.71' libcrypt && echo libcrypt)
 PACKAGES := libnl-genl-3.0 json-c libdw libelf libbpf zlib libzstd $(SQLITE) $(HTTP) cmocka
 # Not for goals that need no library.
 ifneq ($(filter-out clean $(OTHER_GOALS),$(or $(MAKECMDGOALS),all)),)
 ifneq ($(shell $(PKG_CONFIG) --exists $(PACKAGES) && echo yes),yes)
 $(error $(PKG_CONFIG) does not find all of "$(PACKAGES)": install libnl-genl-3-dev libjson-c-dev libdw-dev libelf-dev libbpf-dev libiberty-dev zlib1g-dev libzstd-dev libcmocka-dev)
 endif
-PACKAGE_CFLAGS := $(if $(SQLITE),-DGPUMON_SQLITE) $(if $(HTTP),-DGPUMON_HTTP) $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+PACKAGE_CFLAGS := $(if $(SQLITE),-DGPUMON_SQLITE) $(if $(HTTP),-DGPUMON_HTTP $(shell $(PKG_CONFIG) --cflags libmicrohttpd)) $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 # libiberty has no .pc file.
 LIBRARY_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -liberty -lm
 endif

@@ -3,6 +3,7 @@
 
 #ifdef GPUMON_HTTP
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <microhttpd.h>
 #include <netdb.h>
@@ -17,6 +18,41 @@
 
 #include "memory.h"
 #include "wait.h"
+
+/*
+ * Loaded when it is used: with the libraries that it needs for TLS, the start of each other command would take
+ * 2.6 times as many instructions.
+ */
+#define LIBRARY "libmicrohttpd.so.12"
+#define FUNCTIONS(f)                                                                              \
+	f(add_response_header) f(basic_auth_get_username_password) f(create_response_from_buffer) \
+		f(destroy_response) f(free) f(get_connection_info) f(get_daemon_info)             \
+			f(get_timeout) f(lookup_connection_value) f(queue_response) f(run)        \
+				f(start_daemon) f(stop_daemon)
+
+static struct {
+#define MEMBER(name) __typeof__(MHD_##name) *name;
+	FUNCTIONS(MEMBER)
+#undef MEMBER
+} http;
+
+static int load_library(struct gpumon_error *err)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	bool has_all = library;
+
+#define FIND(name)                                                                        \
+	http.name = library ? (__typeof__(http.name))dlsym(library, "MHD_" #name) : NULL; \
+	has_all &= http.name != NULL;
+	FUNCTIONS(FIND)
+#undef FIND
+	if (has_all)
+		return 0;
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_UNSUPPORTED,
+		"--listen: %s: install libmicrohttpd (Debian: libmicrohttpd12), or write a file (-o) for node_exporter",
+		library ? LIBRARY " is another library" : dlerror());
+}
 
 /* For the head of a request, and for the answer's. */
 #define CONNECTION_BYTES 16384
@@ -153,6 +189,8 @@ int gpumon_http_listen(const char *address, uint16_t port, const struct gpumon_w
 	int saved;
 
 	*fd = -1;
+	if (load_library(err))
+		return -1;
 	if (!strcmp(address, "systemd")) {
 		if (take_from_systemd(fd, &of_systemd, err))
 			return -1;
@@ -209,8 +247,8 @@ static bool same_secret(const char *a, const char *b)
 /* HTTP's status: 200, 401, or 429 where too many passwords were tried. */
 static unsigned int status_of(struct gpumon_http_server *server, struct MHD_Connection *connection)
 {
-	const char *header = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-							 MHD_HTTP_HEADER_AUTHORIZATION);
+	const char *header = http.lookup_connection_value(connection, MHD_HEADER_KIND,
+							  MHD_HTTP_HEADER_AUTHORIZATION);
 	char *password = NULL, *name;
 	unsigned int status = MHD_HTTP_UNAUTHORIZED;
 
@@ -220,15 +258,15 @@ static unsigned int status_of(struct gpumon_http_server *server, struct MHD_Conn
 		return status;
 	if (same_secret(server->right, header))
 		return MHD_HTTP_OK;
-	name = MHD_basic_auth_get_username_password(connection, &password);
+	name = http.basic_auth_get_username_password(connection, &password);
 	if (name && password && !may_guess(server)) {
 		status = MHD_HTTP_TOO_MANY_REQUESTS;
 	} else if (name && password && gpumon_web_config_allows(server->config, name, password)) {
 		status = MHD_HTTP_OK;
 		snprintf(server->right, sizeof(server->right), "%s", header);
 	}
-	MHD_free(name);
-	MHD_free(password);
+	http.free(name);
+	http.free(password);
 	return status;
 }
 
@@ -237,28 +275,29 @@ static unsigned int status_of(struct gpumon_http_server *server, struct MHD_Conn
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int status,
 			      const char *text)
 {
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *response = http.create_response_from_buffer(strlen(text), (void *)text,
+									 MHD_RESPMEM_PERSISTENT);
 	enum MHD_Result ret;
 
 	if (!response)
 		return MHD_NO;
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html; charset=utf-8");
+	http.add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+	http.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				 "text/html; charset=utf-8");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+		http.add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	if (status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
-					"Basic realm=\"gpumon\"");
-	ret = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
+		http.add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+					 "Basic realm=\"gpumon\"");
+	ret = http.queue_response(connection, status, response);
+	http.destroy_response(response);
 	return ret;
 }
 
 static void forget(struct made *made)
 {
 	if (made->response)
-		MHD_destroy_response(made->response);
+		http.destroy_response(made->response);
 	made->response = NULL;
 }
 
@@ -274,14 +313,14 @@ static struct MHD_Response *page_of(struct gpumon_http_server *server, bool open
 	forget(made);
 	if (server->page.text(server->page.data, openmetrics, &text, &size))
 		return NULL;
-	made->response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	made->response = http.create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
 	if (!made->response) {
 		free(text);
 		return NULL;
 	}
-	MHD_add_response_header(made->response, MHD_HTTP_HEADER_CONNECTION, "close");
-	MHD_add_response_header(made->response, MHD_HTTP_HEADER_CONTENT_TYPE,
-				server->page.types[openmetrics]);
+	http.add_response_header(made->response, MHD_HTTP_HEADER_CONNECTION, "close");
+	http.add_response_header(made->response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				 server->page.types[openmetrics]);
 	made->until_ns = gpumon_monotonic_ns() + GPUMON_HTTP_GOOD_NS;
 	return made->response;
 }
@@ -354,12 +393,12 @@ static enum MHD_Result handle(void *data, struct MHD_Connection *connection, con
 			"<!DOCTYPE html><title>gpumon</title><p>gpumon: <a href=\"metrics\">metrics</a>\n");
 	if (strcmp(url, "/metrics") != 0)
 		return answer(connection, MHD_HTTP_NOT_FOUND, "The numbers are at /metrics.\n");
-	accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+	accept = http.lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
 	page = page_of(server, gpumon_http_accepts_openmetrics(accept));
 	if (!page)
 		return answer(connection, MHD_HTTP_INTERNAL_SERVER_ERROR,
 			      "The numbers could not be written.\n");
-	return MHD_queue_response(connection, MHD_HTTP_OK, page);
+	return http.queue_response(connection, MHD_HTTP_OK, page);
 }
 
 /* --- connections */
@@ -372,7 +411,7 @@ static void notice(void *data, struct MHD_Connection *connection, void **context
 	const union MHD_ConnectionInfo *info;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		info = http.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 		client = gpumon_calloc(1, sizeof(*client));
 		client->fd = info ? info->connect_fd : -1;
 		client->since_ns = gpumon_monotonic_ns();
@@ -434,7 +473,7 @@ int gpumon_http_server_start(struct gpumon_http_server **server, int fd,
 	new->page = *page;
 	if (!tls)
 		more[0].option = MHD_OPTION_END;
-	new->daemon = MHD_start_daemon(
+	new->daemon = http.start_daemon(
 		MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL, handle,
 		new, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)GPUMON_HTTP_CONNECTIONS,
@@ -459,7 +498,7 @@ void gpumon_http_server_stop(struct gpumon_http_server *server)
 		return;
 	for (unsigned int i = 0; i < 2; i++)
 		forget(&server->made[i]);
-	MHD_stop_daemon(server->daemon);
+	http.stop_daemon(server->daemon);
 	explicit_bzero(server->right, sizeof(server->right));
 	free(server);
 }
@@ -467,7 +506,7 @@ void gpumon_http_server_stop(struct gpumon_http_server *server)
 void gpumon_http_server_run(struct gpumon_http_server *server, uint64_t until_ns)
 {
 	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+		http.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	struct pollfd fd = { .fd = info ? info->epoll_fd : -1, .events = POLLIN };
 
 	while (!gpumon_signals_caught()) {
@@ -477,10 +516,10 @@ void gpumon_http_server_run(struct gpumon_http_server *server, uint64_t until_ns
 
 		if (!left)
 			return;
-		if (MHD_get_timeout(server->daemon, &wanted) == MHD_YES && wanted < left)
+		if (http.get_timeout(server->daemon, &wanted) == MHD_YES && wanted < left)
 			left = wanted;
 		(void)poll(&fd, 1, left < 1000 ? (int)left : 1000);
-		MHD_run(server->daemon);
+		http.run(server->daemon);
 		end_late(server);
 	}
 }
@@ -488,7 +527,7 @@ void gpumon_http_server_run(struct gpumon_http_server *server, uint64_t until_ns
 void gpumon_http_server_name(const struct gpumon_http_server *server, char *text, size_t room)
 {
 	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+		http.get_daemon_info(server->daemon, MHD_DAEMON_INFO_LISTEN_FD);
 	char host[128] = "?", service[16] = "?";
 	struct sockaddr_storage address;
 	socklen_t length = sizeof(address);
