@@ -48,7 +48,8 @@ def test_file_capabilities():
                 raise Skip("no file capabilities here: " + done.stderr.strip())
         with tempfile.TemporaryDirectory(dir=harness.objects) as folder:
             os.chmod(folder, 0o777)
-            address = f"@gpumon-capable-{os.getpid()}"
+            # The first one is in use until the recorder's thread is out of accept().
+            address = f"@gpumon-capable-{os.getpid()}-{len(found)}"
             recorder = rec.Recorder("\0" + address[1:])
             done = subprocess.run([path], capture_output=True, text=True, user=NOBODY,
                                   group=NOBODY, extra_groups=[], timeout=LIMIT,
