@@ -149,6 +149,13 @@ lab-tests: lab-mock
 lab-nvidia:
 	+$(MAKE) -C tests/nvidia all
 
+# The sources as a tarball, and Debian's packages of them, in dist/.
+dist:
+	packaging/dist
+
+deb:
+	packaging/build-deb
+
 style:
 	tests/style/run
 
@@ -194,6 +201,7 @@ help:
 	@echo 'make install            both, below DESTDIR= (PREFIX=$(PREFIX) for the tool)'
 	@echo 'make dkms-install       the module through dkms, also an update; dkms-uninstall takes it away'
 	@echo 'make clean'
+	@echo 'make dist               the sources of the last commit, dist/gpumon-VERSION.tar.gz; make deb: packages, too'
 	@echo
 	@echo 'make demo               records an OpenCL program here, then the module in a VM: no GPU needed'
 	@echo '                        (tests/demo/live: the first part alone, a minute)'
@@ -213,5 +221,5 @@ help:
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
 	dkms-source dkms-install dkms-uninstall clean lab-module lab-mock lab-tests lab-nvidia style check check-full check-deep demo \
-	fuzz mutants bench \
+	fuzz mutants bench dist deb \
 	check-device bench-device help

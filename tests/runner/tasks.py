@@ -163,6 +163,7 @@ class Plan:
             # It writes to the same folders as build/6.1-arm64.
             self.add("suite-6.1-arm64", "build/6.1-arm64 prepare/7", lambda: self.suite_arm64("6.1-arm64"))
             self.add("suite-7-arm64", "prepare/7", lambda: self.suite_arm64("7-arm64"))
+            self.add("build/packages", "", lambda: passes("tests/build/packages"))
 
     def suite_arm64(self, name):
         return (steps.build_arm64(name, *steps.ORDINARY) and
