@@ -114,7 +114,7 @@ struct join {
 	uint32_t works_waiting;
 	uint32_t works_sweep; /* record number at which to look for old ones */
 	struct index work_index;
-	uint32_t new_nodes; /* since the last search for operations that wait for them */
+	uint32_t new_nodes;	   /* since the last search for operations that wait for them */
 	struct gpumon_map threads; /* by tid: correlation id + 1 of its only launch, MORE_LAUNCHES */
 	uint32_t last_tid;	   /* has more launches */
 };

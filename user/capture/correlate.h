@@ -55,7 +55,8 @@ enum gpumon_match {
 	GPUMON_MATCH_NO_LAUNCH = 3,  /* [kernel without launch]: the launch was not recorded */
 	GPUMON_MATCH_INTERNAL = 4,   /* [launched by CUDA] */
 	GPUMON_MATCH_UNSAMPLED = 5,  /* [stack not sampled]: left out by record --sample */
-	GPUMON_MATCH_AMBIGUOUS = 6,  /* [launch ambiguous]: several launches have its id, with different stacks */
+	GPUMON_MATCH_AMBIGUOUS =
+		6, /* [launch ambiguous]: several launches have its id, with different stacks */
 	GPUMON_MATCH_KINDS
 };
 

@@ -62,7 +62,8 @@ static int watch_jobs(struct gpumon_exporter *exporter, struct gpumon_error *err
 	if (!jobs->hang_ns && !jobs->starved_ns)
 		return 0;
 	if (!client)
-		return exporter->jobs ? 0 : gpumon_alert_jobs_open(&exporter->jobs, *jobs, NULL, err);
+		return exporter->jobs ? 0 :
+					gpumon_alert_jobs_open(&exporter->jobs, *jobs, NULL, err);
 	exporter->limits.hang_ms = ms_of(jobs->hang_ns);
 	exporter->limits.starved_ms = ms_of(jobs->starved_ns);
 	if (gpumon_client_limits_get(client, &exporter->limits_before, err))

@@ -131,7 +131,8 @@ static const char *bus_id(const char *address, char *text, size_t room)
 	return text;
 }
 
-static const struct gpumon_device *find_device(const struct gpumon_model *model, const char *address)
+static const struct gpumon_device *find_device(const struct gpumon_model *model,
+					       const char *address)
 {
 	for (size_t i = 0; i < model->n_devices; i++)
 		if (gpumon_same_text(model->devices[i].address, address))

@@ -517,9 +517,9 @@ static const char *loss_advice(enum gpumon_loss cause)
 const char *gpumon_match_key(enum gpumon_match match)
 {
 	static const char *const keys[GPUMON_MATCH_KINDS] = {
-		[GPUMON_MATCH_STACK] = "stack",	      [GPUMON_MATCH_GRAPH_NODE] = "graph_node",
-		[GPUMON_MATCH_NO_STACK] = "no_stack", [GPUMON_MATCH_NO_LAUNCH] = "no_launch",
-		[GPUMON_MATCH_INTERNAL] = "internal", [GPUMON_MATCH_UNSAMPLED] = "unsampled",
+		[GPUMON_MATCH_STACK] = "stack",		[GPUMON_MATCH_GRAPH_NODE] = "graph_node",
+		[GPUMON_MATCH_NO_STACK] = "no_stack",	[GPUMON_MATCH_NO_LAUNCH] = "no_launch",
+		[GPUMON_MATCH_INTERNAL] = "internal",	[GPUMON_MATCH_UNSAMPLED] = "unsampled",
 		[GPUMON_MATCH_AMBIGUOUS] = "ambiguous",
 	};
 
@@ -535,7 +535,8 @@ static const char *match_text(enum gpumon_match match)
 		[GPUMON_MATCH_NO_LAUNCH] = "launch was not recorded",
 		[GPUMON_MATCH_INTERNAL] = "launched by CUDA itself",
 		[GPUMON_MATCH_UNSAMPLED] = "call path left out by --sample, estimated from others",
-		[GPUMON_MATCH_AMBIGUOUS] = "one of several launches to which CUPTI gave the same number",
+		[GPUMON_MATCH_AMBIGUOUS] =
+			"one of several launches to which CUPTI gave the same number",
 	};
 
 	return (unsigned int)match < GPUMON_MATCH_KINDS ? texts[match] : "unknown";

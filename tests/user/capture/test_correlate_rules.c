@@ -101,7 +101,8 @@ static void an_id_that_several_launches_have(void **state)
 		for (uint32_t j = 0; j <= 3; j++) {
 			if (j == after)
 				make_kernel(rules.maker, .correlation = 1,
-					    .start_ns = kernels[i / 3], .end_ns = kernels[i / 3] + 1);
+					    .start_ns = kernels[i / 3],
+					    .end_ns = kernels[i / 3] + 1);
 			if (j < 3)
 				make_launch(rules.maker, .tid = TID, .correlation = 1,
 					    .stack = same ? 50 : 50 + j, .start_ns = starts[j],
