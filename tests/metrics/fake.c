@@ -91,13 +91,13 @@ static void add_rings(struct gpumon_model *model, uint64_t rings, uint64_t scale
 }
 
 static struct gpumon_statistics *add_table(struct gpumon_model *model, const char *group,
-					   const char *name)
+					   const char *name, uint64_t row)
 {
 	struct gpumon_statistics *table = gpumon_model_add_statistics(model);
 
 	table->group = gpumon_strdup(group);
 	table->table = gpumon_strdup(name);
-	gpumon_statistics_add_row(table)->number = gpumon_value_of(1);
+	gpumon_statistics_add_row(table, gpumon_value_of(row));
 	return table;
 }
 
@@ -154,7 +154,7 @@ static void add_tables(struct gpumon_model *model, uint64_t scale)
 		*dot = '\0';
 		found = gpumon_model_statistics(model, table, dot + 1);
 		if (!found)
-			found = add_table(model, table, dot + 1);
+			found = add_table(model, table, dot + 1, 1);
 		add_column(&found->rows[0], column, kind, scale);
 	}
 	if (stream)
@@ -164,12 +164,14 @@ static void add_tables(struct gpumon_model *model, uint64_t scale)
 static void add_containers(struct gpumon_model *model, uint64_t containers, uint64_t first,
 			   uint64_t rings, uint64_t scale)
 {
-	struct gpumon_statistics *usage = containers ? add_table(model, "drm_sched", "usage") :
-						       NULL;
+	struct gpumon_statistics *usage =
+		containers ? add_table(model, "drm_sched", "usage", first + 1) : NULL;
 
 	for (uint64_t i = 0; i < containers; i++) {
 		struct gpumon_process *process = gpumon_model_add_process(model);
-		struct gpumon_row *row = i ? gpumon_statistics_add_row(usage) : &usage->rows[0];
+		struct gpumon_row *row =
+			i ? gpumon_statistics_add_row(usage, gpumon_value_of(first + i + 1)) :
+			    &usage->rows[0];
 		char device[32], ring[32], number[32];
 
 		process->id = process->pid = gpumon_value_of(first + i + 1);
@@ -182,7 +184,6 @@ static void add_containers(struct gpumon_model *model, uint64_t containers, uint
 					"/%016llx%048d",
 					first + i, (first + i + 1) * 0x9e3779b97f4a7c15ULL, 0);
 		process->vram_bytes = gpumon_value_of(4096);
-		row->number = gpumon_value_of(first + i + 1);
 		snprintf(device, sizeof(device), "0000:%02x:00.0",
 			 (unsigned int)(i % rings / 8 + 1));
 		snprintf(ring, sizeof(ring), "ring%" PRIu64, i % rings % 8);
