@@ -58,6 +58,7 @@ void gpumon_group_forget(const struct gpumon_group *group);
 bool gpumon_group_attached(const struct gpumon_group *group);
 void gpumon_group_attach(struct gpumon_group *group);
 void gpumon_group_detach(struct gpumon_group *group);
+void gpumon_groups_wait(void);
 
 int gpumon_modules_follow(void);
 void gpumon_modules_leave(void);

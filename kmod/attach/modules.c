@@ -74,7 +74,7 @@ static void module_gone(const char *name)
 		attached = true;
 	}
 	if (attached)
-		tracepoint_synchronize_unregister();
+		gpumon_groups_wait();
 	for_each_group(group, g) {
 		if (!group_is_with(group, name))
 			continue;

@@ -178,7 +178,7 @@ void gpumon_group_attach(struct gpumon_group *group)
 
 /*
  * Detaches the probes of a group: beginnings first, while the ends of jobs that were seen to begin
- * still count. The caller calls tracepoint_synchronize_unregister().
+ * still count. The caller calls gpumon_groups_wait().
  */
 void gpumon_group_detach(struct gpumon_group *group)
 {
@@ -187,6 +187,18 @@ void gpumon_group_detach(struct gpumon_group *group)
 	for_each_probe(group, probe)
 		probe_detach(probe);
 	gpumon_kprobe_detached();
+}
+
+/* Waits until no probe of the groups that were detached runs, nor what their probes have begun. */
+void gpumon_groups_wait(void)
+{
+	const struct gpumon_group *group;
+	unsigned int g;
+
+	tracepoint_synchronize_unregister();
+	for_each_group(group, g)
+		if (group->stop && !gpumon_group_attached(group))
+			group->stop();
 }
 
 /**
@@ -275,7 +287,7 @@ static void groups_detach(void)
 	probes_running = false;
 	for_each_group(group, g)
 		gpumon_group_detach(group);
-	tracepoint_synchronize_unregister();
+	gpumon_groups_wait();
 	mutex_unlock(&gpumon_probe_lock);
 }
 
@@ -306,7 +318,7 @@ static void probes_check_again(void)
 	}
 	if (detached) {
 		gpumon_kprobe_detached();
-		tracepoint_synchronize_unregister();
+		gpumon_groups_wait();
 	}
 }
 
@@ -421,7 +433,7 @@ void gpumon_probe_change_clock(void)
 	mutex_lock(&gpumon_probe_lock);
 	for_each_group(group, g)
 		gpumon_group_detach(group);
-	tracepoint_synchronize_unregister();
+	gpumon_groups_wait();
 	/* Sums of times end while the clock that they are of can still be read. */
 	for_each_group(group, g)
 		gpumon_group_forget(group);
@@ -454,7 +466,7 @@ void gpumon_group_set(struct gpumon_group *group, bool enabled)
 		return;
 	}
 	gpumon_group_detach(group);
-	tracepoint_synchronize_unregister();
+	gpumon_groups_wait();
 	gpumon_group_forget(group);
 	for_each_probe(group, probe)
 		gpumon_probe_set_state(probe, GPUMON_ATTACH_STATE_OFF, "switched off");

@@ -156,6 +156,7 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  * @refused: member that a probe has found at another offset than the headers have, gpumon_group_refuse(); NULL if
  *           nothing is. Nothing is attached then until its module is gone.
  * @start: called before the first probe is attached, while none runs
+ * @stop: called when its probes are detached and none runs, maybe again
  * @module_gone: called when a module of the group is gone and no probe of it runs; @start follows,
  *               at once or when the group is switched on
  * @refresh: called once in a while, without a lock
@@ -177,6 +178,7 @@ struct gpumon_group {
 	bool layout_known;
 	const char *refused;
 	void (*start)(void);
+	void (*stop)(void);
 	void (*module_gone)(void);
 	void (*refresh)(void);
 	bool (*level_known)(void);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Calls the tracepoints of the real gpu_sched.ko with simulated schedulers, jobs and fences, in the
- * order in which the scheduler would. Only the end of a scheduler is real, since that is a function
- * and not a tracepoint.
+ * order in which the scheduler would. The end of a scheduler and that of a killed job are real, since
+ * they are functions and not tracepoints.
  */
 #include <linux/device.h>
 #include <linux/err.h>
@@ -26,15 +26,18 @@
 #define CHURN_WAIT_ONE_IN 8
 #define CHURN_KILL_ONE_IN 128
 
-static struct fire_target churn_target[CHURN_EVENTS];
+/* The events before the killed job are tracepoints. */
+#define CHURN_TRACEPOINTS CHURN_KILLED
+
+static struct fire_target churn_target[CHURN_TRACEPOINTS];
+static work_func_t churn_kill;
 
 /* Names of the tracepoints in two generations of kernels. */
-static const char *const churn_names[CHURN_EVENTS][2] = {
+static const char *const churn_names[CHURN_TRACEPOINTS][2] = {
 	[CHURN_QUEUE] = { "drm_sched_job_queue", "drm_sched_job" },
 	[CHURN_RUN] = { "drm_sched_job_run", "drm_run_job" },
 	[CHURN_DONE] = { "drm_sched_job_done", "drm_sched_process_job" },
 	[CHURN_WAIT] = { "drm_sched_job_unschedulable", "drm_sched_job_wait_dep" },
-	[CHURN_KILLED] = { "dma_fence_signaled", "dma_fence_signaled" },
 };
 
 static struct platform_device *churn_pdev;
@@ -71,7 +74,13 @@ static const struct dma_fence_ops churn_fence_ops = {
 	.get_timeline_name = churn_timeline_name,
 };
 
-/* Never called: no job is ever pushed to these schedulers. */
+/* As in the scheduler, the two fences of a job do not have the same. */
+static const struct dma_fence_ops churn_scheduled_ops = {
+	.get_driver_name = churn_driver_name,
+	.get_timeline_name = churn_timeline_name,
+};
+
+/* No job is ever pushed to these schedulers: only that of a killed job is called. */
 static struct dma_fence *churn_run_job(struct drm_sched_job *job)
 {
 	return NULL;
@@ -98,15 +107,36 @@ static u32 churn_random(struct churn *churn, u32 below)
 	return (churn->random >> 32) * below >> 32;
 }
 
+static void churn_count(struct churn *churn, struct churn_ring *ring, enum churn_event event)
+{
+	ring->count[event]++;
+	churn->count[event]++;
+}
+
 static void churn_fire(struct churn *churn, struct churn_ring *ring, enum churn_event event,
 		       const void *first, const void *second)
 {
 	const unsigned long args[FIRE_MAX_ARGS] = { (unsigned long)first, (unsigned long)second };
 
-	if (!fire_trace(churn_target[event].tp, args))
-		return;
-	ring->count[event]++;
-	churn->count[event]++;
+	if (fire_trace(churn_target[event].tp, args))
+		churn_count(churn, ring, event);
+}
+
+/* The scheduler ends a job of a killed entity. */
+static void churn_kill_job(struct churn *churn, struct churn_job *job)
+{
+	struct drm_sched_fence *fence = &job->fence;
+	u64 context = fence->finished.context, seqno = fence->finished.seqno;
+
+	dma_fence_init(&fence->scheduled, &churn_scheduled_ops, &fence->lock, context, seqno);
+	dma_fence_init(&fence->finished, &churn_fence_ops, &fence->lock, context, seqno);
+	/* 6.1 does that before. */
+	dma_fence_set_error(&fence->finished, -ESRCH);
+	churn_kill(&job->job.work);
+	churn_count(churn, job->ring, CHURN_KILLED);
+	/* Who has held the fence has to let go of it before it is another job's. */
+	while (kref_read(&fence->finished.refcount) > 1)
+		cond_resched();
 }
 
 static void churn_ring_begin(struct churn *churn, struct churn_ring *ring)
@@ -117,6 +147,7 @@ static void churn_ring_begin(struct churn *churn, struct churn_ring *ring)
 		 atomic_inc_return(&churn_ring_numbers));
 	ring->sched.name = ring->name;
 	ring->sched.dev = churn_device;
+	ring->sched.ops = &churn_sched_ops;
 	ring->context = dma_fence_context_alloc(1);
 	churn->begun++;
 }
@@ -191,6 +222,9 @@ static void churn_queue(struct churn *churn, struct churn_job *job)
 	finished->context = ring->context;
 	finished->seqno = ++ring->seqno;
 	finished->error = 0;
+	finished->flags = 0;
+	/* __rcu from 7.x on, and a fence that has signalled has lost it. */
+	*(const void **)&finished->ops = &churn_fence_ops;
 	if (churn->plan.pids)
 		churn_pose(churn);
 	churn_fire(churn, ring, CHURN_QUEUE, &job->job, NULL);
@@ -210,12 +244,10 @@ static void churn_end(struct churn *churn, struct churn_job *job)
 {
 	if (!job->ring)
 		return;
-	if (job->killed) {
-		job->fence.finished.error = -ECANCELED;
-		churn_fire(churn, job->ring, CHURN_KILLED, &job->fence.finished, NULL);
-	} else {
+	if (job->killed)
+		churn_kill_job(churn, job);
+	else
 		churn_fire(churn, job->ring, CHURN_DONE, &job->fence, NULL);
-	}
 	job->ring = NULL;
 }
 
@@ -324,9 +356,10 @@ struct churn *churn_new(const struct churn_plan *plan)
 		kfree(churn);
 		return NULL;
 	}
-	/* __rcu from 7.x on. */
-	for (i = 0; i < CHURN_FLIGHT; i++)
-		*(const void **)&churn->flight[i].fence.finished.ops = &churn_fence_ops;
+	for (i = 0; i < CHURN_FLIGHT; i++) {
+		xa_init_flags(&churn->flight[i].job.dependencies, XA_FLAGS_ALLOC);
+		spin_lock_init(&churn->flight[i].fence.lock);
+	}
 	for (i = 0; i < plan->rings; i++)
 		churn_ring_begin(churn, &churn->rings[i]);
 	return churn;
@@ -368,24 +401,42 @@ static int churn_device_begin(void)
 	return 0;
 }
 
+/*
+ * Finds the scheduler's static function for killed jobs: a kprobe has its address. Where a mark for
+ * indirect calls is in front of the function, the address is behind it. Emulated machines do not
+ * check it.
+ */
+static int churn_find_kill(void)
+{
+	struct kprobe kprobe = { .symbol_name = "gpu_sched:drm_sched_entity_kill_jobs_work",
+				 .flags = KPROBE_FLAG_DISABLED };
+	int ret = register_kprobe(&kprobe);
+
+	if (ret)
+		return ret;
+	churn_kill = (work_func_t)kprobe.addr;
+	unregister_kprobe(&kprobe);
+	return 0;
+}
+
 /**
- * churn_init() - find the tracepoints
+ * churn_init() - find the tracepoints and functions
  *
  * Return: 0 or a negative error.
  */
 int churn_init(void)
 {
-	const char *module;
 	int i, ret = churn_device_begin();
 
 	if (ret)
 		return ret;
-	for (i = 0; i < CHURN_EVENTS && !ret; i++) {
-		module = i == CHURN_KILLED ? "vmlinux" : "gpu_sched";
-		ret = fire_tracepoint_get(&churn_target[i], module, churn_names[i][0]);
+	for (i = 0; i < CHURN_TRACEPOINTS && !ret; i++) {
+		ret = fire_tracepoint_get(&churn_target[i], "gpu_sched", churn_names[i][0]);
 		if (ret == -ENOENT)
-			ret = fire_tracepoint_get(&churn_target[i], module, churn_names[i][1]);
+			ret = fire_tracepoint_get(&churn_target[i], "gpu_sched", churn_names[i][1]);
 	}
+	if (!ret)
+		ret = churn_find_kill();
 	if (!ret)
 		ret = register_kprobe(&churn_late_kprobe);
 	if (ret) {
@@ -404,7 +455,7 @@ void churn_exit(void)
 	int i;
 
 	unregister_kprobe(&churn_late_kprobe);
-	for (i = 0; i < CHURN_EVENTS; i++)
+	for (i = 0; i < CHURN_TRACEPOINTS; i++)
 		fire_tracepoint_put(&churn_target[i]);
 	churn_device_end();
 }

@@ -53,7 +53,7 @@ def check_probes(before, sections, exact=False):
     """Every event fired since was seen, and is recorded or dropped by cause."""
     now, rows = account(), probes(sections)
     seen = {role: probe(role, rows) for role in ("queue", "run", "done", "wait")}
-    seen["killed"] = rows["dma_fence_signaled"]
+    seen["killed"] = rows["drm_sched_entity_kill_jobs_work"]
     for role, row in seen.items():
         equal(row["seen"], now[role] - before[role], "seen of %s against what was fired" % role)
         equal(row["recursion"] + row["unreadable"] + row["missed"], 0, "other drops of " + role)

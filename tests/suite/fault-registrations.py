@@ -228,7 +228,7 @@ with Gpumon() as g:
         g.group_set(group, 0)
 
         # Columns that a probe alone counts.
-        alone = {"dma_fence_signaled": ("errors", "killed"), "drm_sched_fini": ("live",),
+        alone = {"drm_sched_entity_kill_jobs_work": ("errors", "killed"), "drm_sched_fini": ("live",),
                  **{probe: ("dependency_waits",) for probe in lab.GENERATIONS["wait"]}}
 
         def check(name, refusal):
@@ -307,7 +307,7 @@ def late_check(name, refusal):
         if row["state"] == "failed":
             lab.check(group_state("drm_sched") == ("failed", row["reason"]) or
                       row["probe"] in ("drm_sched_fini", "drm_sched_job_timedout",
-                                       "dma_fence_signaled") or
+                                       "drm_sched_entity_kill_jobs_work") or
                       row["probe"] in lab.GENERATIONS["wait"],
                       "the group is %r %s" % (group_state("drm_sched"), when))
     if not first_of_kind("driver comes", name):

@@ -60,6 +60,31 @@ mock = lab.wait_idle()
 lab.equal(mock["mock_gpu.0", "ring0"]["killed"], killed + 37, "killed by the mock")
 lab.check_counts(mock)
 
+# From 6.12 on, what a killed job depends on is waited for behind the back of the process.
+RING = "mock_gpu.0", "ring1"
+for unload in False, True:
+    lab.step("killed jobs wait for one of another ring" + unload * ", and gpumon goes")
+    before = lab.account()[RING]
+    holder = lab.held("-d", 0, "-r", 0, "-n", 1)
+    victim = lab.submitter("-d", 0, "-r", 1, "-n", 20, "-b", 20, "-D", "0:0", "--linger")
+    lab.until(lambda: lab.account()[RING]["queued"] == before["queued"] + 20, "20 more jobs")
+    called = lab.probes()["drm_sched_entity_kill_jobs_work"]["seen"]
+    victim.kill()
+    if not os.uname().release.startswith("6.1."):
+        lab.until(lambda: lab.probes()["drm_sched_entity_kill_jobs_work"]["seen"] > called,
+                  "the scheduler to end the first one")
+        lab.equal(lab.rings()[RING]["killed"], before["killed"], "killed while held")
+    if unload:
+        lab.rmmod("gpumon")
+    lab.release(holder)
+    victim.wait(30)
+    mock = lab.wait_idle()
+    lab.equal(mock[RING]["killed"], before["killed"] + 20, "killed by the mock")
+    if unload:
+        lab.load_gpumon()
+    else:
+        lab.check_counts(mock)
+
 lab.step("while the scheduler pops a job of a killed process")
 lab.rmmod("gpumon", "mock_gpu")
 lab.load(rings=1, service_ns=200000, flush_ms=1, timeout_ms=0, prepare_us=2000)

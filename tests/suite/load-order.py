@@ -12,7 +12,7 @@ from gpumon_netlink import Gpumon
 RING = "mock_gpu.0", "ring0"
 MOCK = {"devices": 1, "rings": 2, "service_ns": 20000}
 ROLES = tuple(lab.GENERATIONS)
-OTHERS = "dma_fence_signaled", "drm_sched_fini"
+OTHERS = "drm_sched_entity_kill_jobs_work", "drm_sched_fini"
 
 
 def attached():

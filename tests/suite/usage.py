@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=each-kernel timeout=120
+# vm: class=each-kernel icount cpus=2 timeout=120
 """GPU time, waiting, jobs and errors of each process on each ring are the mock's; on a ring that runs
 one job after the other the processes' GPU time is its busy time. What ended processes used stays.
 """

@@ -47,7 +47,7 @@ lab.load_mock(devices=1, rings=1)
 lab.load_gpumon()
 fields = [row for row in lab.stats()["layouts"] if row["module"] == "gpu_sched"]
 # Three are of the timeout's handler. One more where the fence names its DRM client.
-lab.check(len(fields) in (10, 11), "%d members of gpu_sched that are read" % len(fields))
+lab.check(len(fields) in (11, 12), "%d members of gpu_sched that are read" % len(fields))
 for row in fields:
     lab.check(row["offset"] is not None and row["reason"] is None, "%s: %s" % (row["member"], row))
 lab.submit("-n", 5, "-w")

@@ -5,9 +5,7 @@
  *
  * A job is queued, run and done; its entry in the job table carries the time
  * of the last step and the ring. The jobs of a killed entity are queued and
- * then never run: only their finished fence signals, with an error. The same
- * place shows every other error, because the tracepoint at the end of a job
- * fires before the result is stored.
+ * then never run: the function that ends them is probed.
  */
 #include <linux/dma-fence.h>
 #include <linux/kprobes.h>
@@ -26,33 +24,9 @@
 #include "hang.h"
 #include "job.h"
 #include "job_event.h"
+#include "result.h"
 #include "ring.h"
 #include "usage.h"
-
-/*
- * The ops of the scheduler's finished fences, taken from the first job seen. Before it, an address
- * that no fence has: NULL would match some fences on 7.x.
- */
-static const void *finished_ops __read_mostly = &finished_ops;
-#define FINISHED_OPS_UNKNOWN ((const void *)&finished_ops)
-
-static __always_inline const void *fence_ops(const struct dma_fence *fence)
-{
-	/* The member is __rcu from 7.x on; it is only compared. */
-	return (__force const void *)READ_ONCE(fence->ops);
-}
-
-/* From 7.x on, fences may lose their ops when they signal; the scheduler's do not yet. */
-static __always_inline void learn_ops(const struct dma_fence *finished)
-{
-	const void *ops;
-
-	if (likely(finished_ops != FINISHED_OPS_UNKNOWN))
-		return;
-	ops = fence_ops(finished);
-	if (ops)
-		WRITE_ONCE(finished_ops, ops);
-}
 
 static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 {
@@ -130,7 +104,6 @@ static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sche
 {
 	u32 ring = sched_ring_of(cpu, s_fence->sched);
 
-	learn_ops(&s_fence->finished);
 	local64_inc(&ring_words(cpu, ring)[GPUMON_RING_UNTRACKED]);
 	return ring;
 }
@@ -219,7 +192,6 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	time_ns = gpumon_event_ring_time();
 	if (!gpumon_probe_enter(&ctx, data))
 		return;
-	learn_ops(finished);
 	/* In an interrupt the current task has nothing to do with the job. */
 	if (likely(in_task())) {
 		queue = queue_remembered(ctx.cpu, sched_job->sched, finished);
@@ -396,9 +368,64 @@ static __always_inline bool job_may_have_failed(const struct drm_sched_fence *s_
 	return !parent || parent->error || s_fence->finished.error;
 }
 
-/* Will probe_signaled() see the jobs that may have failed? */
-static bool results_are_seen(void);
+/*
+ * Error of a job that is done, in @error. 6.1 leaves it in the hardware's fence, from where later kernels
+ * copy it. Returns false if there is no such fence: then the error is known when the finished fence
+ * signals. What cannot be read is no error.
+ */
+static bool job_result(const struct drm_sched_fence *s_fence, int *error)
+{
+	const struct dma_fence *parent;
+	int of_parent = 0;
+
+	*error = 0;
+	if (!gpumon_read_nofault(&parent, &s_fence->parent, sizeof(parent)))
+		return true;
+	if (parent && !gpumon_read_nofault(&of_parent, &parent->error, sizeof(of_parent)))
+		return true;
+	*error = of_parent ?: READ_ONCE(s_fence->finished.error);
+	return parent;
+}
+
+static void job_error(struct gpumon_event_context *ctx, const struct gpumon_job *job,
+		      local64_t *words)
+{
+	local64_inc(&words[GPUMON_RING_ERRORS]);
+	if (job)
+		local64_inc(&gpumon_usage_words(ctx->cpu, gpumon_job_usage(job))
+				     [GPUMON_USAGE_ERRORS]);
+}
+
+static const char *fence_differs(const struct drm_sched_fence *s_fence);
 static bool drm_sched_layout_known(void);
+
+/*
+ * Counts the error of a job that is done, @job if it is known. Returns false if it is not known yet:
+ * gpumon_result_known() follows.
+ */
+static bool job_ends(struct gpumon_event_context *ctx, void *data, struct drm_sched_fence *s_fence,
+		     const struct gpumon_job *job, u32 ring, u64 time_ns)
+{
+	int error;
+
+	/* After a reset a job may be done once more. */
+	if (test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &s_fence->finished.flags))
+		return true;
+	if (!job_result(s_fence, &error)) {
+		if (!drm_sched_layout_known() && fence_differs(s_fence))
+			gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
+		else if (gpumon_result_await(&s_fence->finished, data))
+			return false;
+		else
+			gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+	} else if (error) {
+		job_error(ctx, job, ring_words(ctx->cpu, ring));
+		if (time_ns)
+			gpumon_job_event_step(GPUMON_EVENT_ERROR, time_ns, ring, NULL, 0,
+					      &s_fence->finished, error);
+	}
+	return true;
+}
 
 static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence, u64 now)
 {
@@ -439,9 +466,10 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (time_ns)
 		gpumon_job_event_step(GPUMON_EVENT_DONE, time_ns, ring, job, elapsed,
 				      &s_fence->finished, 0);
-	if (job && results_are_seen() && drm_sched_layout_known() && job_may_have_failed(s_fence))
+	/* The callback may come at once, and finds the entry. */
+	if (job)
 		job->state |= GPUMON_JOB_DONE;
-	else if (job)
+	if (job_ends(&ctx, data, s_fence, job, ring, time_ns) && job)
 		gpumon_job_release(job);
 	gpumon_probe_leave(&ctx);
 }
@@ -489,11 +517,14 @@ static GPUMON_TRACEPOINT_BODY(2, probe_wait, struct drm_sched_job *, sched_job,
 				      dependency);
 }
 
-/* Counts a finished fence that signals with an error, or whose job never reached the hardware. */
-static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int error)
+/*
+ * The finished fence of a job has signalled that was killed, or done without a fence of the hardware.
+ */
+noinline void gpumon_result_known(void *data, struct dma_fence *finished)
 {
-	const struct dma_fence *finished = &s_fence->finished;
+	struct drm_sched_fence *s_fence = container_of(finished, struct drm_sched_fence, finished);
 	enum gpumon_event_type event = GPUMON_EVENT_ERROR;
+	const int error = READ_ONCE(finished->error);
 	struct gpumon_event_context ctx;
 	struct gpumon_job *job;
 	u64 now, time_ns, elapsed = 0;
@@ -508,12 +539,8 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 	job = gpumon_job_find(finished);
 	ring = job ? gpumon_job_ring(job) : sched_ring_of(ctx.cpu, s_fence->sched);
 	words = ring_words(ctx.cpu, ring);
-	if (error) {
-		local64_inc(&words[GPUMON_RING_ERRORS]);
-		if (job)
-			local64_inc(&gpumon_usage_words(ctx.cpu, gpumon_job_usage(job))
-					     [GPUMON_USAGE_ERRORS]);
-	}
+	if (error)
+		job_error(&ctx, job, words);
 	done = job && job->state & GPUMON_JOB_DONE;
 	if (job && !done) {
 		elapsed = job_elapsed(job, now, words);
@@ -525,57 +552,12 @@ static noinline void job_failed(void *data, struct drm_sched_fence *s_fence, int
 			gpumon_ring_hw_leave(ring, words, now);
 		}
 	}
-	gpumon_probe_recorded(&ctx);
 	if (time_ns && (error || (job && !done)))
 		gpumon_job_event_step(event, time_ns, ring, done ? NULL : job, elapsed, finished,
 				      error);
 	if (job)
 		gpumon_job_release(job);
 	gpumon_probe_leave(&ctx);
-}
-
-/*
- * Fires for every fence of every driver: the common case has to end after a few instructions, and
- * is not even counted as seen.
- */
-static void probe_signaled(void *data, struct dma_fence *fence)
-{
-	struct drm_sched_fence *s_fence;
-	const struct dma_fence *parent;
-	int error;
-
-	if (likely(fence_ops(fence) != finished_ops))
-		return;
-	s_fence = container_of(fence, struct drm_sched_fence, finished);
-	parent = s_fence->parent;
-	/* 6.1 does not copy the error of the hardware's fence. */
-	error = fence->error;
-	if (likely(parent)) {
-		error = error ?: parent->error;
-		if (likely(!error))
-			return;
-	}
-	job_failed(data, s_fence, error);
-}
-
-/*
- * probe_signaled() while it is unknown whether members are at the headers' offsets; @fence itself
- * is of a type of the kernel.
- */
-static void probe_signaled_unchecked(void *data, struct dma_fence *fence)
-{
-	struct drm_sched_fence *s_fence = container_of(fence, struct drm_sched_fence, finished);
-	const struct dma_fence *parent;
-	int error = 0;
-
-	if (likely(fence_ops(fence) != finished_ops))
-		return;
-	if (!gpumon_read_nofault(&parent, &s_fence->parent, sizeof(parent)) ||
-	    (parent && !gpumon_read_nofault(&error, &parent->error, sizeof(error))))
-		return;
-	error = fence->error ?: error;
-	if (!parent || error)
-		job_failed(data, s_fence, error);
 }
 
 /* Roles of which no event has yet shown the headers' layout, while BTF does not show it. */
@@ -653,6 +635,29 @@ static void probe_wait_unchecked(void *data, struct drm_sched_job *sched_job,
 }
 
 /*
+ * kprobe on drm_sched_entity_kill_jobs_work(work): ends a job of a killed entity, or waits for one of
+ * its dependencies and is called again.
+ */
+static GPUMON_KPROBE(probe_kill)
+{
+	void *data = gpumon_probe_data(gpumon_probe_of(kprobe));
+	struct work_struct *work = (void *)regs_get_kernel_argument(regs, 0);
+	struct drm_sched_job *job = container_of(work, struct drm_sched_job, work);
+	struct gpumon_event_context ctx;
+
+	if (!gpumon_probe_enter(&ctx, data))
+		return 0;
+	if (gpumon_probe_readable(&ctx, drm_sched_layout_known() || !job_differs(job))) {
+		if (gpumon_result_await(&job->s_fence->finished, data))
+			gpumon_probe_recorded(&ctx);
+		else
+			gpumon_probe_dropped(&ctx, GPUMON_DROP_TABLE_FULL);
+	}
+	gpumon_probe_leave(&ctx);
+	return 0;
+}
+
+/*
  * kretprobe on drm_sched_fini(sched): when it returns, the next scheduler may get the address.
  * While it runs there may still be events, from which the scheduler would be learned again.
  */
@@ -672,15 +677,8 @@ static void sched_track_start(void)
 	gpumon_usage_start();
 }
 
-static void scheduler_gone(void)
-{
-	finished_ops = FINISHED_OPS_UNKNOWN;
-	sched_track_start();
-}
-
 /* Places in the table; that of drm_sched_fini is behind all others. */
-#define PROBE_SIGNALED 8
-#define PROBE_FINI     10
+#define PROBE_FINI 10
 
 #define SCHED_TRACEPOINT(...) GPUMON_TRACEPOINT_AT("gpu_sched", __VA_ARGS__)
 #define JOB_AND_ENTITY "*drm_sched_job *drm_sched_entity"
@@ -708,11 +706,9 @@ static struct gpumon_probe drm_sched_probes[] = {
 	SCHED_TRACEPOINT("drm_sched_job_unschedulable", SCHED_ROLE_WAIT, probe_wait, JOB_AND_FENCE,
 			 .unchecked = probe_wait_unchecked,
 			 .optional = true, .without = "dependency waits are not counted"),
-	[PROBE_SIGNALED] = GPUMON_TRACEPOINT_AT(NULL, "dma_fence_signaled", SCHED_ROLE_RESULT,
-						probe_signaled, "*dma_fence",
-						.unchecked = probe_signaled_unchecked,
-						.with = "gpu_sched",
-						.without = "errors and killed jobs are not seen"),
+	GPUMON_KPROBE_AT("gpu_sched", "drm_sched_entity_kill_jobs_work", SCHED_ROLE_RESULT, probe_kill,
+			 "*work_struct", "void", .optional = true,
+			 .without = "errors and killed jobs are not known"),
 	GPUMON_KPROBE_AT("gpu_sched", "drm_sched_job_timedout", SCHED_ROLE_TIMEOUT,
 			 gpumon_sched_timeout, "*work_struct", "void", .optional = true,
 			 .without = "there is no alert for the scheduler's timeout"),
@@ -732,6 +728,7 @@ static struct gpumon_field drm_sched_fields[] = {
 	GPUMON_TIMEOUT_FIELDS,
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, s_fence),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, sched),
+	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, work),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, finished),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, parent),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, sched),
@@ -743,11 +740,6 @@ static struct gpumon_field drm_sched_fields[] = {
 static bool drm_sched_layout_known(void)
 {
 	return gpumon_drm_sched.layout_known;
-}
-
-static bool results_are_seen(void)
-{
-	return READ_ONCE(drm_sched_probes[PROBE_SIGNALED].state) == GPUMON_ATTACH_STATE_ATTACHED;
 }
 
 static bool ends_are_seen(void)
@@ -767,5 +759,6 @@ struct gpumon_group gpumon_drm_sched = {
 	GPUMON_TABLES(drm_sched_tables),
 	GPUMON_TRACKS(drm_sched_tracks),
 	.start = sched_track_start,
-	.module_gone = scheduler_gone,
+	.stop = gpumon_result_stop,
+	.module_gone = sched_track_start,
 };

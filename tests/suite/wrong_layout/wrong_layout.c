@@ -71,6 +71,7 @@ MODULE_PARM_DESC(around, "what all other words are: text, number, null or self")
 #define SPACE 2048
 
 static u64 objects[3][SPACE / sizeof(u64)];
+static struct dma_fence hardware_fence;
 static struct device *device;
 static char ring_name[] = "gfx";
 static char secret[] = "not-a-name-but-a-secret";
@@ -132,7 +133,7 @@ static void objects_set(void)
 			objects[n][i] = word;
 	fence_set((void *)objects[FENCE], &scheduled_ops, context);
 	fence_set(member("drm_sched_fence.finished"), &finished_ops, context + 1);
-	*(void **)member("drm_sched_fence.parent") = NULL;
+	*(void **)member("drm_sched_fence.parent") = &hardware_fence;
 	*(void **)member("drm_sched_fence.sched") = objects[SCHED];
 	*(void **)member("drm_sched_job.s_fence") = objects[FENCE];
 	*(void **)member("drm_sched_job.sched") = objects[SCHED];
