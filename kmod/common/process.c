@@ -289,6 +289,14 @@ bool gpumon_process_refresh_all(void)
 	return held;
 }
 
+static void process_level_reset(u32 slot, enum gpumon_process_level which)
+{
+	struct gpumon_process *process = &gpumon_processes[slot];
+
+	atomic64_set(&process->level[which], 0);
+	WRITE_ONCE(process->begun[which], false);
+}
+
 /*
  * Folds a process into the sum, and frees its slot. What it has created and what still lives is in no
  * level from now on.
@@ -309,10 +317,8 @@ static void process_fold(u32 slot)
 	process_forget(&gpumon_processes[slot]);
 	gpumon_processes[slot].opens_before = 0;
 	gpumon_processes[slot].closes_before = 0;
-	for (which = 0; which < GPUMON_PROCESS_LEVELS; which++) {
-		atomic64_set(&gpumon_processes[slot].level[which], 0);
-		WRITE_ONCE(gpumon_processes[slot].begun[which], false);
-	}
+	for (which = 0; which < GPUMON_PROCESS_LEVELS; which++)
+		process_level_reset(slot, which);
 	WRITE_ONCE(gpumon_processes[slot].ready, false);
 	gpumon_table_release(&gpumon_process_table, slot);
 	atomic_dec(&process_count);
@@ -444,16 +450,12 @@ bool gpumon_process_level(u32 slot, enum gpumon_process_level which, u64 *value)
  */
 void gpumon_process_forget_level(enum gpumon_process_level which)
 {
-	struct gpumon_process *process;
 	u32 slot;
 
 	/* Slots are recycled under this lock. */
 	mutex_lock(&gpumon_period_lock);
-	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
-		process = &gpumon_processes[slot];
-		atomic64_set(&process->level[which], 0);
-		WRITE_ONCE(process->begun[which], false);
-	}
+	for (slot = 0; slot < gpumon_process_table.slots; slot++)
+		process_level_reset(slot, which);
 	mutex_unlock(&gpumon_period_lock);
 }
 

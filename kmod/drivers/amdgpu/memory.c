@@ -141,7 +141,7 @@ struct gpumon_statistics gpumon_amdgpu_flushes = {
  *
  * Moves and the end of a buffer follow one another, as the driver holds the buffer's lock. But the
  * creation is told when the driver has released that lock already: another CPU may just be moving the
- * buffer away. So @state changes atomically, and whoever changes it changes the level, too.
+ * buffer away. So @state is changed atomically. The CPU that has changed it then changes the level.
  */
 struct tracked_buffer {
 	u64 state;

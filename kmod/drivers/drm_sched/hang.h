@@ -37,7 +37,6 @@ enum {
 		GPUMON_FIELD("gpu_sched", "drm_gpu_scheduler", "pending_list", 0),                \
 	[GPUMON_TIMEOUT_LIST] = GPUMON_FIELD("gpu_sched", "drm_sched_job", "list", 0)
 
-/* hang.c */
 void gpumon_hang_start(void (*wake)(void));
 void gpumon_hang_stop(void);
 void gpumon_hang_limits(struct gpumon_hang_limits *limits);
@@ -47,8 +46,6 @@ bool gpumon_hang_look(void);
 size_t gpumon_hang_bytes(void);
 void gpumon_hang_tell(u64 now, u32 ring, const char *kind, const char *what, u64 age_ns,
 		      const struct gpumon_job *job);
-
-/* timeout.c */
 GPUMON_KPROBE(gpumon_sched_timeout);
 
 #endif /* GPUMON_HANG_H */

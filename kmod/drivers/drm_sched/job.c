@@ -86,7 +86,7 @@ void gpumon_job_mark_usage(unsigned long *rows, u32 count)
 		if (!READ_ONCE(job->key))
 			continue;
 		/* An entry that is being taken may have the row of the job before. */
-		row = READ_ONCE(job->state) & ~(GPUMON_JOB_RUNNING | GPUMON_JOB_DONE);
+		row = gpumon_job_usage(job);
 		if (row < count)
 			__set_bit(row, rows);
 	}

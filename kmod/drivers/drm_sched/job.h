@@ -88,7 +88,7 @@ static __always_inline bool gpumon_job_running(const struct gpumon_job *job)
 /* Row of its process and ring in gpumon_usage_statistics. */
 static __always_inline u32 gpumon_job_usage(const struct gpumon_job *job)
 {
-	return job->state & ~(GPUMON_JOB_RUNNING | GPUMON_JOB_DONE);
+	return READ_ONCE(job->state) & ~(GPUMON_JOB_RUNNING | GPUMON_JOB_DONE);
 }
 
 /* Module parameter. */
