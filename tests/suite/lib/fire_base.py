@@ -352,10 +352,13 @@ class Base:
         return self.new("drm", "struct drm_file", minor=minor).own(minor, *own)
 
     def scheduler_jobs(self, scheduler, context, count):
-        """Jobs that were pushed to a scheduler: (jobs, their entity, their finished fences)."""
+        """Jobs that were pushed to a scheduler: (jobs, their entity, their finished fences). They have
+        a fence of the hardware, without an error.
+        """
         fences = self.new("gpu_sched", "struct drm_sched_fence", count,
                           **{"finished.context": context, "finished.seqno": lambda i: i + 1,
-                             "finished.ops": FENCE_OPS, "sched": scheduler})
+                             "finished.ops": FENCE_OPS, "sched": scheduler,
+                             "parent": self.fence()})
         queue = self.new("gpu_sched", "struct drm_sched_rq", sched=scheduler)
         entity = self.new("gpu_sched", "struct drm_sched_entity", rq=queue, fence_context=context)
         jobs = self.new("gpu_sched", "struct drm_sched_job", count, sched=scheduler, entity=entity)
