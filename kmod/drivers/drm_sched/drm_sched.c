@@ -292,7 +292,7 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 		job->state |= GPUMON_JOB_RUNNING;
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_QUEUE_NS, elapsed);
 		/* In this order for ring_idle(). */
-		depth = gpumon_ring_hw_enter(ring, words, now);
+		depth = gpumon_ring_hw_enter(gpumon_ring_gauges(ring), words, now);
 		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		gpumon_counters_raise(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	}
@@ -336,7 +336,7 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 	gpumon_leaf_recorded(data);
 	gauges = gpumon_ring_gauges(ring);
 	/* In this order for ring_idle(). */
-	depth = gpumon_ring_hw_enter(ring, words, now);
+	depth = gpumon_ring_hw_enter(gauges, words, now);
 	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_HW_DEPTH_MAX])))
 		return leaf_raise_extreme(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
@@ -345,10 +345,10 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 
 /* Counts what a job that is done has used of its ring's hardware, for its process. */
 static __always_inline void job_used_gpu(struct gpumon_cpu *cpu, const struct gpumon_job *job,
-					 u64 now, u64 elapsed)
+					 struct gpumon_gauge *gauges, u64 now, u64 elapsed)
 {
 	local64_t *usage = gpumon_usage_words(cpu, gpumon_job_usage(job));
-	u64 last = gpumon_ring_last_done(gpumon_job_ring(job), now);
+	u64 last = gpumon_ring_last_done(gauges, now);
 
 	/* The job before it was on the hardware for a part of that time. */
 	if ((s64)(last - job->since) > 0)
@@ -404,8 +404,9 @@ static bool drm_sched_layout_known(void);
  * gpumon_result_known() follows.
  */
 static bool job_ends(struct gpumon_event_context *ctx, void *data, struct drm_sched_fence *s_fence,
-		     const struct gpumon_job *job, u32 ring, u64 time_ns)
+		     const struct gpumon_job *job, u32 ring)
 {
+	u64 time_ns;
 	int error;
 
 	/* After a reset a job may be done once more. */
@@ -420,6 +421,8 @@ static bool job_ends(struct gpumon_event_context *ctx, void *data, struct drm_sc
 			gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
 	} else if (error) {
 		job_error(ctx, job, ring_words(ctx->cpu, ring));
+		/* It is later than the event of the end, also for who sorts them by time. */
+		time_ns = gpumon_event_ring_time();
 		if (time_ns)
 			gpumon_job_event_step(GPUMON_EVENT_ERROR, time_ns, ring, NULL, 0,
 					      &s_fence->finished, error);
@@ -458,8 +461,8 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	if (job) {
 		elapsed = job_elapsed(job, now, words);
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_RUN_NS, elapsed);
-		job_used_gpu(ctx.cpu, job, now, elapsed);
-		gpumon_ring_hw_leave(ring, words, now);
+		job_used_gpu(ctx.cpu, job, gpumon_ring_gauges(ring), now, elapsed);
+		gpumon_ring_hw_leave(gpumon_ring_gauges(ring), words, now);
 	}
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_probe_recorded(&ctx);
@@ -469,13 +472,14 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 	/* The callback may come at once, and finds the entry. */
 	if (job)
 		job->state |= GPUMON_JOB_DONE;
-	if (job_ends(&ctx, data, s_fence, job, ring, time_ns) && job)
+	if (job_ends(&ctx, data, s_fence, job, ring) && job)
 		gpumon_job_release(job);
 	gpumon_probe_leave(&ctx);
 }
 
 static void probe_done(void *data, struct drm_sched_fence *s_fence)
 {
+	struct gpumon_gauge *gauges;
 	struct gpumon_job *job;
 	struct gpumon_cpu *cpu;
 	u64 now, elapsed;
@@ -499,8 +503,9 @@ static void probe_done(void *data, struct drm_sched_fence *s_fence)
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_RUN_NS_BUCKETS, GPUMON_RING_RUN_NS);
 	local64_inc(&words[GPUMON_RING_DONE]);
 	gpumon_leaf_recorded(data);
-	job_used_gpu(cpu, job, now, elapsed);
-	gpumon_ring_hw_leave(ring, words, now);
+	gauges = gpumon_ring_gauges(ring);
+	job_used_gpu(cpu, job, gauges, now, elapsed);
+	gpumon_ring_hw_leave(gauges, words, now);
 	gpumon_job_release(job);
 	gpumon_leaf_leave();
 }
@@ -549,7 +554,7 @@ noinline void gpumon_result_known(void *data, struct dma_fence *finished)
 			local64_inc(&words[GPUMON_RING_KILLED]);
 			atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		} else {
-			gpumon_ring_hw_leave(ring, words, now);
+			gpumon_ring_hw_leave(gpumon_ring_gauges(ring), words, now);
 		}
 	}
 	if (time_ns && (error || (job && !done)))

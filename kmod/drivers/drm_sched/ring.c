@@ -520,7 +520,7 @@ static void job_leaves(const struct gpumon_job *job)
 		return;
 	local64_inc(&words[GPUMON_RING_ABANDONED]);
 	if (gpumon_job_running(job))
-		gpumon_ring_hw_leave(ring, words, gpumon_clock());
+		gpumon_ring_hw_leave(gpumon_ring_gauges(ring), words, gpumon_clock());
 	else
 		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 }

@@ -118,10 +118,10 @@ static __always_inline atomic64_t *gpumon_ring_gauge(u32 ring, unsigned int colu
  * When a job was last done on a ring; it is now. Ends on one ring follow each other, or the sum of the
  * processes' GPU time may be off by the time between two reads of the clock.
  */
-static __always_inline u64 gpumon_ring_last_done(u32 ring, u64 now)
+static __always_inline u64 gpumon_ring_last_done(struct gpumon_gauge *gauges, u64 now)
 {
 	/* The column has no gauge. It is in the cache line of the depth on the hardware. */
-	atomic64_t *last = gpumon_ring_gauge(ring, GPUMON_RING_BUSY);
+	atomic64_t *last = &gauges[GPUMON_RING_BUSY].now;
 	u64 before = atomic64_read(last);
 
 	atomic64_set(last, now);
@@ -129,9 +129,10 @@ static __always_inline u64 gpumon_ring_last_done(u32 ring, u64 now)
 }
 
 /* A job reaches the hardware of a ring. Returns the depth with it. Preemption off. */
-static __always_inline u64 gpumon_ring_hw_enter(u32 ring, local64_t *words, u64 now)
+static __always_inline u64 gpumon_ring_hw_enter(struct gpumon_gauge *gauges, local64_t *words,
+						u64 now)
 {
-	u64 depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+	u64 depth = atomic64_inc_return(&gauges[GPUMON_RING_HW_DEPTH].now);
 
 	if (depth == 1)
 		gpumon_interval_begin(&words[GPUMON_RING_BUSY], now);
@@ -139,9 +140,10 @@ static __always_inline u64 gpumon_ring_hw_enter(u32 ring, local64_t *words, u64 
 }
 
 /* A job has left the hardware of a ring. Preemption off. */
-static __always_inline void gpumon_ring_hw_leave(u32 ring, local64_t *words, u64 now)
+static __always_inline void gpumon_ring_hw_leave(struct gpumon_gauge *gauges, local64_t *words,
+						 u64 now)
 {
-	if (atomic64_dec_and_test(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH)))
+	if (atomic64_dec_and_test(&gauges[GPUMON_RING_HW_DEPTH].now))
 		gpumon_interval_end(&words[GPUMON_RING_BUSY], now);
 }
 
