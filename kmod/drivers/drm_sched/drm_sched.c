@@ -37,31 +37,33 @@ static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 static bool ends_are_seen(void);
 
 static __always_inline bool queue_is(const struct gpumon_cpu_queue *queue,
-				     const struct drm_gpu_scheduler *sched)
+				     const struct drm_gpu_scheduler *sched,
+				     const struct task_struct *task)
 {
-	return queue->scheduler == sched && queue->task == current;
+	return queue->scheduler == sched && queue->task == task;
 }
 
 /*
- * A CPU mostly runs one of few tasks again that queue to few schedulers. Returns what it remembers of
- * this one, NULL if that is nothing or may be outdated. The slot of a process is its own as long as a
- * task of it lives.
+ * A CPU mostly runs one of few tasks again that queue to few schedulers. Returns whether it remembers
+ * this one, in @found, and that is not outdated. The slot of a process is its own as long as a task of
+ * it lives.
  */
-static __always_inline const struct gpumon_cpu_queue *
-queue_remembered(const struct gpumon_cpu *cpu, const struct drm_gpu_scheduler *sched,
-		 const struct dma_fence *finished)
+static __always_inline bool queue_remembered(const struct gpumon_cpu *cpu,
+					     const struct drm_gpu_scheduler *sched,
+					     const struct dma_fence *finished,
+					     const struct gpumon_cpu_queue **found)
 {
 	const struct gpumon_cpu_queue *queue = cpu->queues;
+	const struct task_struct *task = current;
 
 	static_assert(GPUMON_CPU_QUEUES == 4);
-	if (!queue_is(queue, sched) && !queue_is(++queue, sched) && !queue_is(++queue, sched) &&
-	    !queue_is(++queue, sched))
-		return NULL;
+	if (!queue_is(queue, sched, task) && !queue_is(++queue, sched, task) &&
+	    !queue_is(++queue, sched, task) && !queue_is(++queue, sched, task))
+		return false;
+	*found = queue;
 	return queue->generation == atomic_read(&gpumon_scheduler_generation) &&
-			       queue->task_start_ns == current->start_time &&
-			       queue->client == gpumon_compat_drm_client(finished) ?
-		       queue :
-		       NULL;
+	       queue->task_start_ns == task->start_time &&
+	       queue->client == gpumon_compat_drm_client(finished);
 }
 
 /*
@@ -74,7 +76,7 @@ static void queue_remember(struct gpumon_cpu *cpu, const struct gpumon_cpu_queue
 	u32 i;
 
 	for (i = 0; i < GPUMON_CPU_QUEUES; i++)
-		if (queue_is(&cpu->queues[i], found->scheduler))
+		if (queue_is(&cpu->queues[i], found->scheduler, current))
 			break;
 	if (i == GPUMON_CPU_QUEUES)
 		i = cpu->queues_next++ % GPUMON_CPU_QUEUES;
@@ -181,10 +183,11 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	u64 time_ns;
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
 	struct gpumon_event_context ctx;
-	const struct gpumon_cpu_queue *queue = NULL;
+	const struct gpumon_cpu_queue *queue;
 	struct gpumon_cpu_queue found;
 	struct gpumon_job *job;
 	u64 depth, thread = 0;
+	bool remembered = false;
 	local64_t *words;
 	u32 ring;
 
@@ -194,10 +197,10 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 		return;
 	/* In an interrupt the current task has nothing to do with the job. */
 	if (likely(in_task())) {
-		queue = queue_remembered(ctx.cpu, sched_job->sched, finished);
+		remembered = queue_remembered(ctx.cpu, sched_job->sched, finished, &queue);
 		thread = gpumon_job_thread();
 	}
-	if (queue) {
+	if (remembered) {
 		found = *queue;
 	} else {
 		queue_find(&ctx, sched_job, &found);
@@ -243,8 +246,8 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 		return probe_queue_slow(data, sched_job, now);
 	finished = &sched_job->s_fence->finished;
 	cpu = gpumon_leaf_enter();
-	queue = queue_remembered(cpu, sched_job->sched, finished);
-	if (unlikely(!queue || !in_task() || queue->process == GPUMON_NONE))
+	if (unlikely(!queue_remembered(cpu, sched_job->sched, finished, &queue) || !in_task() ||
+		     queue->process == GPUMON_NONE))
 		goto slow;
 	job = gpumon_job_entry(finished, 0);
 	if (unlikely(!gpumon_job_take(job, finished)))
@@ -365,7 +368,7 @@ static __always_inline bool job_may_have_failed(const struct drm_sched_fence *s_
 {
 	const struct dma_fence *parent = s_fence->parent;
 
-	return !parent || parent->error || s_fence->finished.error;
+	return !parent || parent->error | s_fence->finished.error;
 }
 
 /*
@@ -413,12 +416,11 @@ static bool job_ends(struct gpumon_event_context *ctx, void *data, struct drm_sc
 	if (test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &s_fence->finished.flags))
 		return true;
 	if (!job_result(s_fence, &error)) {
-		if (!drm_sched_layout_known() && fence_differs(s_fence))
-			gpumon_probe_dropped(ctx, GPUMON_DROP_UNREADABLE);
-		else if (gpumon_result_await(&s_fence->finished, data))
+		if (!gpumon_probe_readable(ctx, drm_sched_layout_known() || !fence_differs(s_fence)))
+			return true;
+		if (gpumon_result_await(&s_fence->finished, data))
 			return false;
-		else
-			gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
+		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
 	} else if (error) {
 		job_error(ctx, job, ring_words(ctx->cpu, ring));
 		/* It is later than the event of the end, also for who sorts them by time. */
