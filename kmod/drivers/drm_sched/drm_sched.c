@@ -423,7 +423,7 @@ static bool job_ends(struct gpumon_event_context *ctx, void *data, struct drm_sc
 		gpumon_probe_dropped(ctx, GPUMON_DROP_TABLE_FULL);
 	} else if (error) {
 		job_error(ctx, job, ring_words(ctx->cpu, ring));
-		/* It is later than the event of the end, also for who sorts them by time. */
+		/* Later than the event of the end, also where events are sorted by time. */
 		time_ns = gpumon_event_ring_time();
 		if (time_ns)
 			gpumon_job_event_step(GPUMON_EVENT_ERROR, time_ns, ring, NULL, 0,
