@@ -240,7 +240,7 @@ static const char *share_of_module(struct gpumon_alert_sources *sources)
 	unsigned int kinds = owned_by_module(sources);
 	size_t length = 0;
 
-	if (sources->limits_set.hang_ms.known || sources->limits_set.starved_ms.known)
+	if (sources->lent.set.hang_ms.known || sources->lent.set.starved_ms.known)
 		kinds |= KIND_STALLED_JOB;
 	snprintf(sources->share, sizeof(sources->share), "nothing now");
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -363,18 +363,18 @@ static struct gpumon_value ms_of(uint64_t ns)
 	return gpumon_value_if(ns > 0, (ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* The module gets the limits; what it had is restored at the end. */
-static int set_limits(struct gpumon_alert_sources *sources, struct gpumon_error *err)
+int gpumon_limits_lend(struct gpumon_limits_lent *lent, struct gpumon_client *client,
+		       struct gpumon_job_limits jobs, struct gpumon_error *err)
 {
-	struct gpumon_limits limits = {
-		.hang_ms = ms_of(sources->limits.hang_ns),
-		.starved_ms = ms_of(sources->limits.starved_ns),
+	const struct gpumon_limits limits = {
+		.hang_ms = ms_of(jobs.hang_ns),
+		.starved_ms = ms_of(jobs.starved_ns),
 	};
 
-	if (gpumon_client_limits_get(sources->client, &sources->limits_before, err) ||
-	    gpumon_client_limits_set(sources->client, &limits, err))
+	if (gpumon_client_limits_get(client, &lent->before, err) ||
+	    gpumon_client_limits_set(client, &limits, err))
 		return -1;
-	sources->limits_set = limits;
+	lent->set = limits;
 	return 0;
 }
 
@@ -385,21 +385,21 @@ static struct gpumon_value restored(struct gpumon_value set, struct gpumon_value
 	return gpumon_value_if(set.known && before.known && now.known && now.v == set.v, before.v);
 }
 
-static void restore_limits(struct gpumon_alert_sources *sources)
+void gpumon_limits_take_back(const struct gpumon_limits_lent *lent, struct gpumon_client *client)
 {
-	const struct gpumon_limits *set = &sources->limits_set, *before = &sources->limits_before;
+	const struct gpumon_limits *set = &lent->set, *before = &lent->before;
 	struct gpumon_limits now, old;
 	struct gpumon_error ignored;
 
-	if (!sources->client || (!set->hang_ms.known && !set->starved_ms.known))
+	if (!client || (!set->hang_ms.known && !set->starved_ms.known))
 		return;
 	/* The module may be gone. */
-	if (gpumon_client_limits_get(sources->client, &now, &ignored))
+	if (gpumon_client_limits_get(client, &now, &ignored))
 		return;
 	old.hang_ms = restored(set->hang_ms, now.hang_ms, before->hang_ms);
 	old.starved_ms = restored(set->starved_ms, now.starved_ms, before->starved_ms);
 	if (old.hang_ms.known || old.starved_ms.known)
-		(void)gpumon_client_limits_set(sources->client, &old, &ignored);
+		(void)gpumon_client_limits_set(client, &old, &ignored);
 }
 
 /* Without the module BPF looks at jobs. */
@@ -441,7 +441,8 @@ int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *
 	bpf->type = &types[GPUMON_ALERTS_OF_BPF];
 	bpf->left_out = !limited || sources->client;
 	if (limited)
-		return sources->client ? set_limits(sources, err) :
+		return sources->client ? gpumon_limits_lend(&sources->lent, sources->client,
+							    sources->limits, err) :
 					 open_jobs(sources, programs, err);
 	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++)
 		if (is_open(sources, i))
@@ -454,7 +455,7 @@ void gpumon_alert_sources_close(struct gpumon_alert_sources *sources)
 {
 	for (unsigned int i = 0; i < GPUMON_ALERT_ORIGINS; i++)
 		close_source(&sources->at[i]);
-	restore_limits(sources);
+	gpumon_limits_take_back(&sources->lent, sources->client);
 	gpumon_client_close(sources->client);
 	sources->client = NULL;
 }

@@ -17,6 +17,7 @@
 #define GPUMON_JOB_LIMIT_MAX_NS (86400 * 1000000000ULL)
 
 struct gpumon_bpf_source;
+struct gpumon_client;
 
 enum gpumon_alert_origin {
 	GPUMON_ALERTS_OF_MODULE,
@@ -41,14 +42,29 @@ struct gpumon_alert_source {
 };
 
 /**
+ * struct gpumon_limits_lent - limits of jobs that the module has for a time. Zeroed: none
+ * @set: it has these now
+ * @before: what it had before
+ */
+struct gpumon_limits_lent {
+	struct gpumon_limits set;
+	struct gpumon_limits before;
+};
+
+/* Gives the module limits, until gpumon_limits_take_back(). Returns 0, or -1 with @err. */
+int gpumon_limits_lend(struct gpumon_limits_lent *lent, struct gpumon_client *client,
+		       struct gpumon_job_limits jobs, struct gpumon_error *err);
+/* Restores what it had, but for a limit that was changed meanwhile. @client: NULL without the module. */
+void gpumon_limits_take_back(const struct gpumon_limits_lent *lent, struct gpumon_client *client);
+
+/**
  * struct gpumon_alert_sources - all of them
  * @root: prefix of /dev and /sys: "", or a test's own tree
  * @client: of the module, NULL without it
  * @owned: bits of enum alert_kind that the module tells, as last asked
  * @asked_ns: when that was, CLOCK_MONOTONIC
  * @limits: of jobs, as asked for
- * @limits_set: the module has them now
- * @limits_before: what it had before
+ * @lent: the module has them
  * @share: text of gpumon_alert_source_share()
  */
 struct gpumon_alert_sources {
@@ -58,8 +74,7 @@ struct gpumon_alert_sources {
 	unsigned int owned;
 	uint64_t asked_ns;
 	struct gpumon_job_limits limits;
-	struct gpumon_limits limits_set;
-	struct gpumon_limits limits_before;
+	struct gpumon_limits_lent lent;
 	char share[96];
 };
 

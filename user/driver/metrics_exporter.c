@@ -6,13 +6,13 @@
 #include "alert_jobs.h"
 #include "alert_listener.h"
 #include "alert_log.h"
+#include "alert_sources.h"
 #include "bpf_source.h"
 #include "lib/memory.h"
 #include "lib/wait.h"
 #include "metrics_exporter.h"
 #include "metrics_model.h"
 
-#define NS_PER_MS 1000000ULL
 /* Of the exporter itself, which have room in any case. */
 #define OWN_LINES 50
 
@@ -26,8 +26,7 @@
  * @ras: alerts of drm_ras, NULL where there is none
  * @jobs: jobs that hang, by BPF; NULL with the module, and without limits
  * @logged: alerts of these since the last reading
- * @limits: of jobs, that the module has been given
- * @limits_before: what it had
+ * @lent: limits of jobs that the module has
  * @read_ns: how long the last reading took
  * @cpu_ns: processor time up to the last reading
  * @folded: values without a series up to it
@@ -41,17 +40,11 @@ struct gpumon_exporter {
 	struct gpumon_alert_listener *ras;
 	struct gpumon_alert_jobs *jobs;
 	struct gpumon_model logged;
-	struct gpumon_limits limits;
-	struct gpumon_limits limits_before;
+	struct gpumon_limits_lent lent;
 	uint64_t read_ns;
 	uint64_t cpu_ns;
 	uint64_t folded;
 };
-
-static struct gpumon_value ms_of(uint64_t ns)
-{
-	return gpumon_value_if(ns > 0, (ns + NS_PER_MS - 1) / NS_PER_MS);
-}
 
 /* Jobs that hang are seen by the module, or else by BPF. */
 static int watch_jobs(struct gpumon_exporter *exporter, struct gpumon_error *err)
@@ -64,11 +57,7 @@ static int watch_jobs(struct gpumon_exporter *exporter, struct gpumon_error *err
 	if (!client)
 		return exporter->jobs ? 0 :
 					gpumon_alert_jobs_open(&exporter->jobs, *jobs, NULL, err);
-	exporter->limits.hang_ms = ms_of(jobs->hang_ns);
-	exporter->limits.starved_ms = ms_of(jobs->starved_ns);
-	if (gpumon_client_limits_get(client, &exporter->limits_before, err))
-		return -1;
-	return gpumon_client_limits_set(client, &exporter->limits, err);
+	return gpumon_limits_lend(&exporter->lent, client, *jobs, err);
 }
 
 static int open_source(struct gpumon_exporter *exporter, struct gpumon_error *err)
@@ -104,35 +93,12 @@ int gpumon_exporter_open(struct gpumon_exporter **exporter,
 	return 0;
 }
 
-/* A limit that somebody else has changed meanwhile stays. */
-static struct gpumon_value restored(struct gpumon_value set, struct gpumon_value now,
-				    struct gpumon_value before)
-{
-	return gpumon_value_if(set.known && before.known && now.known && now.v == set.v, before.v);
-}
-
-static void restore_limits(struct gpumon_exporter *exporter)
-{
-	const struct gpumon_limits *set = &exporter->limits, *before = &exporter->limits_before;
-	struct gpumon_client *client = exporter->source.client;
-	struct gpumon_limits now, old;
-	struct gpumon_error ignored;
-
-	if (!client || (!set->hang_ms.known && !set->starved_ms.known) ||
-	    gpumon_client_limits_get(client, &now, &ignored))
-		return;
-	old.hang_ms = restored(set->hang_ms, now.hang_ms, before->hang_ms);
-	old.starved_ms = restored(set->starved_ms, now.starved_ms, before->starved_ms);
-	if (old.hang_ms.known || old.starved_ms.known)
-		(void)gpumon_client_limits_set(client, &old, &ignored);
-}
-
 void gpumon_exporter_close(struct gpumon_exporter *exporter)
 {
 	if (!exporter)
 		return;
 	if (exporter->open) {
-		restore_limits(exporter);
+		gpumon_limits_take_back(&exporter->lent, exporter->source.client);
 		gpumon_source_close(&exporter->source);
 	}
 	if (exporter->log)
