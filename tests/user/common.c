@@ -2,10 +2,12 @@
 #include "common.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/genetlink.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void *append(struct message *message, size_t len)
 {
@@ -503,4 +505,21 @@ void test_line(const char *text, const char *begin, const char *want)
 		return;
 	}
 	fail_msg("no line begins with \"%s\" in:\n%s", begin, text);
+}
+
+void test_file(const char *root, const char *name, const char *text)
+{
+	char path[2 * PATH_MAX];
+	FILE *stream;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	stream = fopen(path, "w");
+	assert_non_null(stream);
+	fputs(text, stream);
+	fclose(stream);
 }

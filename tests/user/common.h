@@ -85,6 +85,9 @@ void test_usage_row(struct gpumon_model *model, uint64_t number, struct test_usa
 void test_dmem(struct gpumon_model *model, const char *container, const char *cgroup,
 	       const char *region, struct gpumon_value bytes);
 
+/* Writes a file below a root, whose folders are made. */
+void test_file(const char *root, const char *name, const char *text);
+
 /* The output of a command line. Free it with captured_free(). */
 struct captured {
 	int status;

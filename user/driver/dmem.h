@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause */
 /*
  * Device memory by cgroup, as the kernel charges it (dmem.current, Linux 6.14): what the driver of a
- * GPU has allocated for the processes of a cgroup and of those below it, whoever was seen to do it.
+ * GPU has allocated for the processes of a cgroup and of those below it. The kernel counts it, not gpumon.
  */
 #ifndef GPUMON_DRIVER_DMEM_H
 #define GPUMON_DRIVER_DMEM_H

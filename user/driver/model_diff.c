@@ -160,8 +160,8 @@ static void diff_process(struct gpumon_model *diff, const struct gpumon_process 
 }
 
 /*
- * @renamed: names of rings may differ. Numbered rings of a device ("rcs17") become one row at some time,
- * whose name is the beginning of theirs ("rcs"), and which counts on.
+ * @renamed: names of rings may differ. Numbered rings of a device ("rcs17") become one row ("rcs") at
+ * some time. That row goes on with their counts, and its name is the beginning of their names.
  */
 static bool same_labels(const struct gpumon_row *before, const struct gpumon_row *after,
 			bool renamed)

@@ -18,19 +18,7 @@ static char root[PATH_MAX];
 
 static void put(const char *name, const char *text)
 {
-	char path[2 * PATH_MAX];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(path, 0755);
-		*slash = '/';
-	}
-	stream = fopen(path, "w");
-	assert_non_null(stream);
-	fputs(text, stream);
-	fclose(stream);
+	test_file(root, name, text);
 }
 
 static void function(const char *address, const char *class, const char *vendor, const char *device)

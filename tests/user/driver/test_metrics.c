@@ -44,19 +44,7 @@ static int remove_root(void **state)
 
 static void put(const char *name, const char *text)
 {
-	char path[2 * PATH_MAX];
-	FILE *stream;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(path, 0755);
-		*slash = '/';
-	}
-	stream = fopen(path, "w");
-	assert_non_null(stream);
-	fputs(text, stream);
-	fclose(stream);
+	test_file(root, name, text);
 }
 
 static void read_at(struct gpumon_readings *readings, struct gpumon_model *model,
@@ -493,7 +481,7 @@ uint64_t __wrap_gpumon_clock_ns(clockid_t clock)
 
 static void repeated_alerts_count(void **state)
 {
-	/* All else is forgotten at once. An alert of the log is told once, and stays. */
+	/* The exporter forgets every other series at once. It keeps one of an alert, which the log tells only once. */
 	const struct gpumon_sums_limits short_memory = { 20000, 0 };
 	struct gpumon_readings *readings = gpumon_readings_new(root, short_memory);
 	struct gpumon_model model, logged = { 0 };
