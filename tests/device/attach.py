@@ -33,6 +33,7 @@ class Subject:
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=errors, text=True, env=environment(own, **variables))
         self.steps = 1
+        self.median_step = None
         try:
             word, pid, *self.version = self.line(180).split()
         except BaseException:
@@ -55,11 +56,16 @@ class Subject:
         return text
 
     def segment(self, window=False, steps=None):
-        """ns for a step; window: between cudaProfilerStart and cudaProfilerStop."""
+        """
+        ns for a step; window: between cudaProfilerStart and cudaProfilerStop. median_step: the median, where
+        the program says it.
+        """
         steps = steps or self.steps
         self.process.stdin.write(f"{'window' if window else 'plain'} {steps}\n")
         self.process.stdin.flush()
-        return float(self.line(60)) / steps
+        taken, *medians = map(float, self.line(60).split())
+        self.median_step = medians[0] if medians else None
+        return taken / steps
 
     def calibrate(self, seconds):
         """Warm up, and choose the number of steps for the wanted segment length."""

@@ -14,8 +14,10 @@ from programs import HERE, PYTHON
 from checks_torch import torch_version
 from steps import check, figure, note, say
 
-SEGMENT_S, MEASURED_S = 0.3, 36
-LEAST, MOST = 8, 40
+# GPUMON_MEASURED_S: longer, for a narrower interval.
+SEGMENT_S, MEASURED_S = 0.3, float(os.environ.get("GPUMON_MEASURED_S", "36"))
+LEAST, MOST = 8, round(MEASURED_S)
+LIMIT_S = round(MEASURED_S + 114)
 SEED = 51
 
 
@@ -67,18 +69,28 @@ class Recorder(attach.Recorder):
 
 
 def measure(subject, recorders, seconds):
-    """Pairs in which "recorded" is with the addition, and "bare" without."""
+    """
+    Pairs in which "recorded" is with the addition, and "bare" without: of whole segments, and of the median steps
+    in them, which a pause of the machine does not change.
+    """
+    medians = []
+
     def segment(is_with):
         with recorders[is_with]:
             # What a capture does once.
             subject.segment(window=True, steps=4)
-            return subject.segment(window=True)
+            taken = subject.segment(window=True)
+            medians.append(subject.median_step)
+            return taken
     # What each of them does once in a process.
     segment(True)
     segment(False)
+    medians.clear()
     until = time.monotonic() + seconds
-    return pairs.measure(segment, MOST, SEED,
-                         lambda count: count >= LEAST and time.monotonic() >= until)
+    whole = pairs.measure(segment, MOST, SEED,
+                          lambda count: count >= LEAST and time.monotonic() >= until)
+    in_order = iter(medians)
+    return whole, pairs.measure(lambda _: next(in_order), len(whole), SEED)
 
 
 def report(workload, addition, measured, recorders):
@@ -86,16 +98,20 @@ def report(workload, addition, measured, recorders):
         wrong = recorder.wrong()
         check(not wrong, f"{workload} {'with' if is_with else 'without'} {addition.name}: what was recorded",
               "; ".join(wrong))
-    s = pairs.summary(measured)
+    whole, steps = measured
+    s, of_steps = pairs.summary(whole), pairs.summary(steps)
     shares = {"with": recorders[True].share(), "without": recorders[False].share()}
     say(f"{workload}, with {addition.name} : without: median {s['median']:.3f}, quartiles {s['q1']:.3f} to "
         f"{s['q3']:.3f}, 95 % {pairs.sure_text(s)}, best : best {s['best']:.3f}, {s['pairs']} pairs; a step "
         f"{pairs.time_text(s['bare'], s['bare'])} without, added {pairs.time_text(s['added'], s['bare'])}")
+    say(f"{workload}, median steps: median {of_steps['median']:.3f}, quartiles {of_steps['q1']:.3f} to "
+        f"{of_steps['q3']:.3f}, 95 % {pairs.sure_text(of_steps)}, best : best {of_steps['best']:.3f}")
     note(f"threads of the library: {shares['with']:.2f} % of a processor with {addition.name}, "
          f"{shares['without']:.2f} % without")
     goal = pairs.goal_line(workload, addition.name, s, None)
     check(not goal.endswith("MISSED"), goal)
-    figure(f"cost.{addition.name}.{workload}", {"summary": s, "library_percent": shares, "pairs": measured})
+    figure(f"cost.{addition.name}.{workload}", {"summary": s, "library_percent": shares, "pairs": whole,
+                                                "median_steps": {"summary": of_steps, "pairs": steps}})
 
 
 def step(workload, addition):
@@ -108,6 +124,6 @@ def step(workload, addition):
     report(workload, addition, measured, recorders)
 
 
-STEPS = [("slow-cost-decode", functools.partial(step, "decode", LOOKS), 120)]
-SAMPLED_STEPS = [(f"sampled-cost-{addition.name}-{workload}", functools.partial(step, workload, addition), 150)
+STEPS = [("slow-cost-decode", functools.partial(step, "decode", LOOKS), LIMIT_S)]
+SAMPLED_STEPS = [(f"sampled-cost-{addition.name}-{workload}", functools.partial(step, workload, addition), LIMIT_S)
                  for workload in ("train", "decode") for addition in SAMPLED]

@@ -5,10 +5,11 @@
     workloads.py WORKLOAD    decode, train, train-small, train-launches, graph
 
 Says "ready" and its pid. Each line of its input, "plain STEPS" or "window STEPS", is a segment: a
-quarter of the steps more to run in, then the steps, whose ns it says; with "window" between
-cudaProfilerStart and cudaProfilerStop. known.cu does the same in C.
+quarter of the steps more to run in, then the steps, whose ns it says, and the median ns of a step; with
+"window" between cudaProfilerStart and cudaProfilerStop. known.cu does the same in C, without the median.
 """
 import os
+import statistics
 import sys
 import time
 
@@ -156,12 +157,15 @@ WORKLOADS = {"decode": Decode, "train": lambda: Train(USUAL, 8), "train-small": 
 
 
 def timed(workload, steps):
+    """ns of all, and the median ns between the ends of two steps, seen from the CPU."""
     torch.cuda.synchronize()
-    begin = time.perf_counter_ns()
+    ends = [time.perf_counter_ns()]
     for _ in range(steps):
         workload.step()
+        ends.append(time.perf_counter_ns())
     torch.cuda.synchronize()
-    return time.perf_counter_ns() - begin
+    return (time.perf_counter_ns() - ends[0],
+            statistics.median(end - begin for begin, end in zip(ends, ends[1:])))
 
 
 def segment(workload, window, steps):
@@ -183,7 +187,7 @@ def run_segments(name):
         print("ready", os.getpid(), torch.__version__, flush=True)
         for text in sys.stdin:
             what, steps = text.split()
-            print(segment(workload, what == "window", int(steps)), flush=True)
+            print(*segment(workload, what == "window", int(steps)), flush=True)
 
 
 if __name__ == "__main__":
