@@ -170,7 +170,28 @@ lab.check("  %s  xid 13 (graphics engine exception)  " % second in text and "(4 
 lab.equal([sent(a) for a in documents(ask("--last", "--json", "--count", 2).stdout)], kept[:2],
           "--last --count 2")
 
-lab.step("it ends in time, whether alerts come or not, and whatever still waits for a command")
+lab.step("what came while it was stopped is told at the next start, and nothing twice")
+state = folder + "/state"
+follower = Follower("--json", "--resume", state, before=NO_LOG)
+xids(0, 79)
+lab.until(lambda: [a for a in documents(follower.said()) if (a["code"], a["count"]) == (79, 5)], "the new one")
+out, err = follower.end(signal.SIGTERM)
+lab.equal(sorted((a["device"], a["code"]) for a in documents(out) if a["count"] != 5),
+          sorted((a["device"], a["code"]) for a in kept if a["count"] != 4 or a["device"] != first),
+          "at the first start, what the module had kept")
+for missed in [(0, 79), (0, 79), (1, 13)], []:
+    for gpu, code in missed:
+        xids(gpu, code)
+    follower = Follower("--json", "--resume", state, before=NO_LOG)
+    if missed:
+        lab.until(lambda: documents(follower.said())[1:], "two of them")
+    out, err = follower.end(signal.SIGTERM)
+    lab.equal(sorted((a["device"], a["code"], a["count"]) for a in documents(out)),
+              sorted([(first, 79, 7), (second, 13, 2)]) if missed else [], "told after a pause")
+    lab.equal(BEHIND.findall(err), ["1"] if missed else [], "only in the count")
+os.unlink(state)
+
+lab.step("it ends in time, whether alerts come or not, and says how many still waited for a command")
 begin = time.monotonic()
 done = ask("--duration", "300ms")
 lab.equal((done.returncode, done.stdout, START.sub("", done.stderr)), (0, "", ""),
@@ -184,7 +205,9 @@ for how, arguments in (None, ["--duration", 2]), (signal.SIGTERM, []):
     out, err = follower.end(how)
     lab.within(time.monotonic() - begin, 0, 20, "seconds until it ended")
     lab.within(out.count("\n"), 1, 20, "alerts with a command of a second each")
-    lab.equal(err, "", "standard error")
+    waited = re.fullmatch(r"gpumon-user: --exec: no command for (\d+) alerts: it ended before\n", err)
+    lab.check(waited, "standard error: %r" % err)
+    lab.within(int(waited[1]), 1, 19, "alerts that waited")
 
 lab.step("many at once: delivered and reported as not add up to what was fired")
 EACH = 300

@@ -3,16 +3,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "alert_hook.h"
 #include "driver/alert_message.h"
 #include "driver/alert_sources.h"
-#include "driver/client.h"
+#include "driver/alert_state.h"
+#include "driver/model_fields.h"
 #include "commands.h"
 #include "lib/wait.h"
 #include "lib/format.h"
@@ -28,21 +26,31 @@
 
 /**
  * struct alerts_run - state of the command
- * @exec: shell command to run on each alert, NULL for none
+ * @hook: shell command to run on each alert
+ * @journal: write to systemd's journal, and not to standard output
+ * @resume: file of what was told, NULL for none
+ * @boot_id: as in gpumon_alert_state
+ * @unsaved: something was told since the file was written
+ * @unsaved_told: that it cannot be written was said
  * @count: stop after this number, 0 for no end
  * @duration_ns: stop after that time, 0 for no end
  * @end_ns: time to stop, UINT64_MAX for no end
  * @limits: of jobs that hang or starve
  * @last: print the last of each kind, and do not wait
  * @shown: alerts printed
- * @seen: the last alert of each kind, device and code; only its count is used
+ * @seen: the last alert of each source, kind, device and code; only its time and count are used
  * @lost: alerts that the module could neither keep nor send, as last reported
  * @losses: records of the log that were not seen, as last reported
  */
 struct alerts_run {
 	struct gpumon_context *context;
 	struct gpumon_term term;
-	const char *exec;
+	struct gpumon_alert_hook hook;
+	bool journal;
+	const char *resume;
+	char boot_id[40];
+	bool unsaved;
+	bool unsaved_told;
 	uint64_t count;
 	uint64_t duration_ns;
 	uint64_t end_ns;
@@ -92,72 +100,20 @@ static int print_json(struct alerts_run *run, const struct gpumon_alert *alert)
 	return gpumon_json_print(gpumon_json_alert(alert), true, run->context->out);
 }
 
-/*
- * The alert is passed in the environment, not in the command line: a message may contain anything.
- */
-static void set_environment(const struct gpumon_alert *alert)
-{
-	char number[24];
-
-	setenv("GPUMON_ALERT_SOURCE", alert->source ? alert->source : "kmod", 1);
-	setenv("GPUMON_ALERT_PROCESS", text_of(alert->process), 1);
-	gpumon_format_count(number, sizeof(number), alert->pid);
-	setenv("GPUMON_ALERT_PID", number, 1);
-	setenv("GPUMON_ALERT_GROUP", text_of(alert->group), 1);
-	setenv("GPUMON_ALERT_KIND", text_of(alert->kind), 1);
-	setenv("GPUMON_ALERT_DEVICE", text_of(alert->device), 1);
-	setenv("GPUMON_ALERT_MESSAGE", text_of(alert->message), 1);
-	gpumon_format_count(number, sizeof(number), alert->code);
-	setenv("GPUMON_ALERT_CODE", number, 1);
-	snprintf(number, sizeof(number), "%" PRIu64, alert->time_ns.v);
-	setenv("GPUMON_ALERT_TIME_NS", number, 1);
-	snprintf(number, sizeof(number), "%" PRIu64, alert->count.v);
-	setenv("GPUMON_ALERT_COUNT", number, 1);
-}
-
-/* Commands run one after the other. New alerts wait in the sockets and in the log. */
-static void run_command(struct alerts_run *run, const struct gpumon_alert *alert)
-{
-	extern char **environ;
-	/* posix_spawn() does not change the arguments; its prototype just lacks the const. */
-	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)run->exec, NULL };
-	posix_spawnattr_t attributes;
-	int status = 0;
-	pid_t pid;
-	int ret;
-
-	fflush(run->context->out);
-	set_environment(alert);
-	posix_spawnattr_init(&attributes);
-	gpumon_signals_for_program(&attributes);
-	ret = posix_spawn(&pid, "/bin/sh", NULL, &attributes, argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	if (ret) {
-		fprintf(run->context->err, "gpumon-user: --exec: %s\n", strerror(ret));
-		return;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (WIFSIGNALED(status))
-		fprintf(run->context->err, "gpumon-user: --exec: killed by signal %d\n",
-			WTERMSIG(status));
-	else if (WEXITSTATUS(status))
-		fprintf(run->context->err, "gpumon-user: --exec: exit status %d\n",
-			WEXITSTATUS(status));
-}
-
 static bool same_text(const char *a, const char *b)
 {
 	return !strcmp(text_of(a), text_of(b));
 }
 
-static struct gpumon_alert *seen_before(struct alerts_run *run, const struct gpumon_alert *alert)
+static struct gpumon_alert *seen_before(const struct alerts_run *run,
+					const struct gpumon_alert *alert)
 {
 	for (size_t i = 0; i < run->seen.n_alerts; i++) {
 		struct gpumon_alert *seen = &run->seen.alerts[i];
 
-		if (seen->code.v == alert->code.v && same_text(seen->device, alert->device) &&
-		    same_text(seen->kind, alert->kind) && same_text(seen->group, alert->group))
+		if (seen->code.v == alert->code.v && same_text(seen->source, alert->source) &&
+		    same_text(seen->device, alert->device) && same_text(seen->kind, alert->kind) &&
+		    same_text(seen->group, alert->group))
 			return seen;
 	}
 	return NULL;
@@ -173,8 +129,10 @@ static void remember_alert(struct alerts_run *run, const struct gpumon_alert *al
 	seen->group = gpumon_strdup(text_of(alert->group));
 	seen->kind = gpumon_strdup(text_of(alert->kind));
 	seen->device = gpumon_strdup(text_of(alert->device));
+	seen->source = alert->source;
 	seen->code = alert->code;
 	seen->count = alert->count;
+	seen->time_ns = alert->time_ns;
 }
 
 /*
@@ -196,6 +154,8 @@ static void tell_losses(struct alerts_run *run, const struct gpumon_alert *alert
 		remember_alert(run, alert);
 	else if (alert->count.v > before)
 		seen->count = alert->count;
+	if (seen)
+		seen->time_ns = alert->time_ns;
 	if (behind)
 		fprintf(run->context->err,
 			"gpumon-user: %" PRIu64
@@ -215,31 +175,61 @@ static bool alerts_enough(const struct alerts_run *run)
 	return run->count && run->shown >= run->count;
 }
 
-/* Commands take time, so the end may come while alerts are still waiting. */
-static bool alerts_ended(const struct alerts_run *run)
+static int print_journal(const struct gpumon_alert *alert, struct gpumon_error *err)
 {
-	return gpumon_signals_caught() || (run->exec && gpumon_monotonic_ns() >= run->end_ns);
+	const struct gpumon_term plain = { 0 };
+	char device[128], *words = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&words, &size);
+	int ret;
+
+	if (!stream)
+		return gpumon_error_output(err);
+	fprintf(stream, "%s: ", gpumon_format_name(device, sizeof(device), alert->device));
+	gpumon_alert_print_words(alert, &plain, stream);
+	fclose(stream);
+	ret = gpumon_alert_journal_write(alert, words, err);
+	free(words);
+	return ret;
 }
 
-static int show_alerts(struct alerts_run *run, const struct gpumon_model *model)
+static int show_alert(struct alerts_run *run, const struct gpumon_alert *alert,
+		      struct gpumon_error *err)
 {
-	for (size_t i = 0; i < model->n_alerts && !alerts_enough(run) && !alerts_ended(run); i++) {
+	if (run->journal)
+		return print_journal(alert, err);
+	if (run->context->json)
+		return print_json(run, alert) ? gpumon_error_output(err) : 0;
+	print_alert(run, alert);
+	return 0;
+}
+
+/* With @resume, one that came while the kept ones were read was shown with them. */
+static bool is_shown(const struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	const struct gpumon_alert *seen = run->resume ? seen_before(run, alert) : NULL;
+
+	return seen && alert->time_ns.v <= seen->time_ns.v && alert->count.v <= seen->count.v;
+}
+
+static int show_alerts(struct alerts_run *run, const struct gpumon_model *model,
+		       struct gpumon_error *err)
+{
+	for (size_t i = 0; i < model->n_alerts && !alerts_enough(run); i++) {
 		const struct gpumon_alert *alert = &model->alerts[i];
 
+		if (is_shown(run, alert))
+			continue;
 		if (!run->last)
 			tell_losses(run, alert);
-		if (run->context->json) {
-			if (print_json(run, alert))
-				return -1;
-		} else {
-			print_alert(run, alert);
-		}
+		if (show_alert(run, alert, err))
+			return -1;
 		run->shown++;
-		if (run->exec)
-			run_command(run, alert);
+		run->unsaved = true;
+		gpumon_alert_hook_add(&run->hook, alert);
 	}
 	fflush(run->context->out);
-	return ferror(run->context->out) ? -1 : 0;
+	return ferror(run->context->out) ? gpumon_error_output(err) : 0;
 }
 
 static int tell_loss(struct alerts_run *run, const char *cause, uint64_t now, uint64_t *before,
@@ -281,7 +271,9 @@ static int show_last(struct alerts_run *run, struct gpumon_error *err)
 	uint64_t forgotten = 0;
 	int ret = gpumon_alert_sources_last(run->context->root, &model, &losses, err);
 
-	if (show_alerts(run, &model) || (!ret && tell_log_losses(run, losses)))
+	if (show_alerts(run, &model, err))
+		ret = -1;
+	else if (!ret && tell_log_losses(run, losses))
 		ret = gpumon_error_output(err);
 	for (size_t i = 0; i < model.n_alerts; i++)
 		if (model.alerts[i].forgotten.v > forgotten)
@@ -360,22 +352,87 @@ static int say_sources(struct alerts_run *run, struct gpumon_alert_sources *sour
 	return run->context->json ? print_sources_json(run, sources) : 0;
 }
 
+/* Was it told before the file was written? A module that was loaded again counts from 1. */
+static bool is_told(struct alerts_run *run, const struct gpumon_alert *alert)
+{
+	struct gpumon_alert *seen = seen_before(run, alert);
+
+	if (!seen)
+		return false;
+	if (alert->time_ns.v <= seen->time_ns.v)
+		return true;
+	if (alert->count.v <= seen->count.v)
+		seen->count = gpumon_value_of(0);
+	return false;
+}
+
 /*
  * What the module has kept so far. Read after joining: an alert in between is then in both, and does
- * not look lost.
+ * not look lost. @missed: with @resume, those that were not told.
  */
-static int read_kept(struct alerts_run *run, const struct gpumon_alert_sources *sources,
-		     struct gpumon_error *err)
+static int read_kept(struct alerts_run *run, struct gpumon_alert_sources *sources,
+		     struct gpumon_model *missed, struct gpumon_error *err)
 {
-	int ret;
+	struct gpumon_model kept = { 0 };
+	int ret = gpumon_alert_sources_kept(sources, &kept, err);
 
-	if (!sources->client)
-		return 0;
-	ret = gpumon_client_read(sources->client, GPUMON_PART_ALERTS, 0, &run->seen, err);
-	for (size_t i = 0; i < run->seen.n_alerts; i++)
-		if (run->seen.alerts[i].lost.v > run->lost)
-			run->lost = run->seen.alerts[i].lost.v;
+	for (size_t i = 0; i < kept.n_alerts && !ret; i++) {
+		struct gpumon_alert *alert = &kept.alerts[i];
+
+		if (!run->resume && alert->lost.v > run->lost)
+			run->lost = alert->lost.v;
+		if (!run->resume || !gpumon_alert_sources_takes_kept(sources, alert)) {
+			if (!seen_before(run, alert))
+				remember_alert(run, alert);
+		} else if (!is_told(run, alert)) {
+			*gpumon_model_add_alert(missed) = *alert;
+			memset(alert, 0, sizeof(*alert));
+		}
+	}
+	gpumon_model_free(&kept);
 	return ret;
+}
+
+/* What was told, and alerts whose command did not end, from the last run. */
+static int load_state(struct alerts_run *run, uint64_t *log_from, struct gpumon_error *err)
+{
+	struct gpumon_alert_state state;
+	int ret = gpumon_alert_state_load(&state, run->resume, run->context->root, err);
+
+	if (!ret) {
+		memcpy(run->boot_id, state.boot_id, sizeof(run->boot_id));
+		*log_from = state.log_next;
+		run->lost = state.lost;
+		for (size_t i = 0; i < state.told.n_alerts; i++)
+			remember_alert(run, &state.told.alerts[i]);
+		for (size_t i = 0; i < state.waiting.n_alerts; i++)
+			gpumon_alert_hook_add(&run->hook, &state.waiting.alerts[i]);
+	}
+	gpumon_alert_state_free(&state);
+	return ret;
+}
+
+/* The program goes on without the file: what was told is told again after the next start. */
+static void save_state(struct alerts_run *run, const struct gpumon_alert_sources *sources)
+{
+	struct gpumon_alert_state state = {
+		.log_next = gpumon_alert_sources_log_next(sources),
+		.lost = run->lost,
+		.told = run->seen,
+		.waiting = run->hook.waiting,
+	};
+	struct gpumon_error err;
+
+	if (!run->resume || !run->unsaved)
+		return;
+	memcpy(state.boot_id, run->boot_id, sizeof(state.boot_id));
+	run->unsaved = false;
+	if (gpumon_alert_state_save(run->resume, &state, &err) && !run->unsaved_told) {
+		fprintf(run->context->err,
+			"gpumon-user: --resume: %s; the next start tells again what is told now\n",
+			err.message);
+		run->unsaved_told = true;
+	}
 }
 
 /* Milliseconds until signals, the end, or a source needs attention. */
@@ -389,69 +446,128 @@ static int poll_timeout(const struct alerts_run *run, const struct gpumon_alert_
 	return next - now < POLL_MS * 1000000ULL ? (int)((next - now) / 1000000) + 1 : POLL_MS;
 }
 
-static int follow_alerts(struct alerts_run *run, struct gpumon_alert_sources *sources,
-			 struct gpumon_error *err)
+/* Read and show what has arrived, also before a failure. @ends: and what was held back. */
+static int take_arrived(struct alerts_run *run, struct gpumon_alert_sources *sources, bool ends,
+			struct gpumon_error *err)
 {
-	struct pollfd fds[GPUMON_ALERT_ORIGINS + 1];
+	struct gpumon_model model = { 0 };
+	struct gpumon_error why;
+	int ret = gpumon_alert_sources_read(sources, &model, err);
 
-	if (read_kept(run, sources, err))
-		return -1;
-	if (say_sources(run, sources))
-		return gpumon_error_output(err);
-	while (!gpumon_signals_caught() && !alerts_enough(run) &&
-	       gpumon_monotonic_ns() < run->end_ns && gpumon_alert_sources_alive(sources)) {
-		struct pollfd *out = &fds[GPUMON_ALERT_ORIGINS];
-		struct gpumon_model model = { 0 };
-		int ret;
+	if (ends)
+		gpumon_alert_sources_give_held(sources, &model);
+	if (show_alerts(run, &model, &why)) {
+		*err = why;
+		ret = -1;
+	} else if (tell_log_losses(run, gpumon_alert_sources_losses(sources))) {
+		ret = gpumon_error_output(err);
+	}
+	gpumon_model_free(&model);
+	return ret;
+}
+
+static bool alerts_ended(const struct alerts_run *run, const struct gpumon_alert_sources *sources)
+{
+	return gpumon_signals_caught() || alerts_enough(run) ||
+	       gpumon_monotonic_ns() >= run->end_ns || !gpumon_alert_sources_alive(sources);
+}
+
+static int wait_for_alerts(struct alerts_run *run, struct gpumon_alert_sources *sources,
+			   struct gpumon_error *err)
+{
+	while (!alerts_ended(run, sources)) {
+		struct pollfd fds[GPUMON_ALERT_ORIGINS + 2];
+		struct pollfd *out = &fds[GPUMON_ALERT_ORIGINS], *command = out + 1;
 
 		gpumon_alert_sources_poll(sources, fds);
-		/* A command is run for alerts even if nobody reads them. */
-		*out = (struct pollfd){ .fd = run->exec ? -1 : fileno(run->context->out) };
-		if (poll(fds, GPUMON_ALERT_ORIGINS + 1, poll_timeout(run, sources)) < 0)
+		/* Commands are run, and the journal is written, even if nobody reads the output. */
+		*out = (struct pollfd){
+			.fd = run->hook.command || run->journal ? -1 : fileno(run->context->out),
+		};
+		*command = (struct pollfd){ .fd = run->hook.pid ? run->hook.pidfd : -1,
+					    .events = POLLIN };
+		if (poll(fds, GPUMON_ALERT_ORIGINS + 2, poll_timeout(run, sources)) < 0)
 			continue;
 		if (out->fd >= 0 && out->revents) {
 			errno = out->revents & POLLHUP ? EIO : EPIPE;
 			return gpumon_error_output(err);
 		}
-		ret = gpumon_alert_sources_read(sources, &model, err);
-		/* Also print the alerts that arrived before the failure. */
-		if (show_alerts(run, &model) ||
-		    tell_log_losses(run, gpumon_alert_sources_losses(sources)))
-			ret = gpumon_error_output(err);
-		gpumon_model_free(&model);
-		if (ret)
-			return ret;
+		if (take_arrived(run, sources, false, err))
+			return -1;
+		run->unsaved |= gpumon_alert_hook_step(&run->hook);
+		save_state(run, sources);
 	}
-	return 0;
+	/* Nothing that arrived is left, unless a number was asked for. */
+	return run->count ? 0 : take_arrived(run, sources, true, err);
+}
+
+static void end_commands(struct alerts_run *run)
+{
+	gpumon_alert_hook_finish(&run->hook, alerts_enough(run));
+	if (run->hook.waiting.n_alerts && !run->resume)
+		fprintf(run->context->err,
+			"gpumon-user: --exec: no command for %zu alerts: it ended before\n",
+			run->hook.waiting.n_alerts);
+}
+
+static int follow_alerts(struct alerts_run *run, struct gpumon_alert_sources *sources,
+			 struct gpumon_error *err)
+{
+	struct gpumon_model missed = { 0 };
+	int ret = read_kept(run, sources, &missed, err);
+
+	if (!ret && say_sources(run, sources))
+		ret = gpumon_error_output(err);
+	if (!ret)
+		ret = show_alerts(run, &missed, err);
+	gpumon_model_free(&missed);
+	if (!ret)
+		ret = wait_for_alerts(run, sources, err);
+	end_commands(run);
+	run->unsaved = true;
+	save_state(run, sources);
+	return ret;
+}
+
+static int open_and_follow(struct alerts_run *run, struct gpumon_error *err)
+{
+	struct gpumon_alert_sources sources;
+	uint64_t log_from = GPUMON_LOG_FROM_NOW;
+	int ret;
+
+	if ((run->journal && gpumon_alert_journal_open(err)) ||
+	    (run->resume && load_state(run, &log_from, err)))
+		return -1;
+	ret = gpumon_alert_sources_open(&sources, run->context->root, log_from, run->limits, NULL,
+					err);
+	if (!ret)
+		ret = follow_alerts(run, &sources, err);
+	gpumon_alert_sources_close(&sources);
+	return ret;
 }
 
 static int alerts_run(struct alerts_run *run)
 {
-	struct gpumon_alert_sources sources;
 	struct gpumon_error err;
 	int ret;
 
 	gpumon_signals_catch();
 	run->end_ns = run->duration_ns ? gpumon_monotonic_ns() + run->duration_ns : UINT64_MAX;
-	if (run->last) {
-		ret = show_last(run, &err);
-	} else {
-		ret = gpumon_alert_sources_open(&sources, run->context->root, run->limits, NULL,
-						&err);
-		if (!ret)
-			ret = follow_alerts(run, &sources, &err);
-		gpumon_alert_sources_close(&sources);
-		gpumon_model_free(&run->seen);
-	}
+	ret = run->last ? show_last(run, &err) : open_and_follow(run, &err);
+	gpumon_model_free(&run->seen);
+	gpumon_alert_hook_free(&run->hook);
 	return ret ? gpumon_report(run->context, &err) : GPUMON_EXIT_OK;
 }
 
 static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 {
-	struct alerts_run run = { .context = context };
+	struct alerts_run run = { .context = context,
+				  .hook = { .err = context->err, .pidfd = -1 } };
 	const struct gpumon_option options[] = {
 		GPUMON_OPTION_JSON(context),
-		GPUMON_OPTION("exec", 'x', GPUMON_OPTION_TEXT, &run.exec),
+		GPUMON_OPTION("exec", 'x', GPUMON_OPTION_TEXT, &run.hook.command),
+		GPUMON_OPTION("journal", 0, GPUMON_OPTION_FLAG, &run.journal),
+		GPUMON_OPTION("resume", 0, GPUMON_OPTION_TEXT, &run.resume),
 		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &run.duration_ns),
 		GPUMON_OPTION_RANGE("count", 'n', GPUMON_OPTION_U64, &run.count, 1, UINT64_MAX),
 		GPUMON_OPTION("hang", 0, GPUMON_OPTION_TIME, &run.limits.hang_ns),
@@ -463,9 +579,18 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 
 	if (status != GPUMON_OPTIONS_GO_ON)
 		return status;
-	if (run.last && (run.exec || run.duration_ns))
-		return gpumon_usage(context,
-				    "--last waits for nothing: leave out --exec and --duration");
+	if (run.last && (run.hook.command || run.journal || run.resume || run.duration_ns))
+		return gpumon_usage(
+			context,
+			"--last waits for nothing: leave out --exec, --journal, --resume and --duration");
+	if (run.resume && run.count)
+		return gpumon_usage(
+			context,
+			"--count ends among alerts, which --resume would take for told: leave one out");
+	if (run.journal && context->json)
+		return gpumon_usage(
+			context,
+			"--journal writes no JSON: journalctl -o json shows what it wrote");
 	if (run.last && (run.limits.hang_ns || run.limits.starved_ns))
 		return gpumon_usage(context,
 				    "--last waits for nothing: leave out --hang and --starved");
@@ -473,12 +598,13 @@ static int command_alerts(struct gpumon_context *context, int argc, char **argv)
 	    run.limits.starved_ns > GPUMON_JOB_LIMIT_MAX_NS)
 		return gpumon_usage(context, "--hang and --starved are at most 24h");
 	gpumon_term_get(&run.term, context->out);
-	if (run.exec)
-		/* This command makes no files itself. */
+	if (run.hook.command)
+		/* The file of --resume is private all the same. */
 		gpumon_privileges_restore_umask();
 	else
 		gpumon_privileges_keep(
 			GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG |
+			(run.resume ? GPUMON_PRIVILEGE_FILES : 0) |
 			(run.limits.hang_ns || run.limits.starved_ns ? GPUMON_PRIVILEGE_BPF : 0));
 	return alerts_run(&run);
 }
@@ -487,7 +613,8 @@ const struct gpumon_command gpumon_command_alerts = {
 	.name = "alerts",
 	.summary = "Follow Xid errors, hangs and resets, run a command on each",
 	.usage =
-		"[--json] [--exec COMMAND] [--hang TIME] [--starved TIME] [--duration TIME] [--count N] | "
+		"[--json | --journal] [--exec COMMAND] [--resume FILE] [--hang TIME] [--starved TIME] "
+		"[--duration TIME] [--count N] | "
 		"--last [--json]",
 	.help = "Prints each alert as the driver reports it, on a line of its own: time (seconds of the\n"
 		"monotonic clock), device, kind and code, the driver's words, and how many of this kind,\n"
@@ -496,9 +623,12 @@ const struct gpumon_command gpumon_command_alerts = {
 		"\n"
 		"Options:\n"
 		"      --json             JSON lines\n"
-		"  -x, --exec COMMAND     run a shell command on each, with GPUMON_ALERT_KIND, _CODE,\n"
-		"                         _DEVICE, _MESSAGE, _GROUP, _PROCESS, _PID, _SOURCE, _TIME_NS and\n"
-		"                         _COUNT in its environment\n"
+		"  -x, --exec COMMAND     run a shell command on each, one at a time (256 alerts wait), with\n"
+		"                         GPUMON_ALERT_KIND, _CODE, _DEVICE, _MESSAGE, _GROUP, _PROCESS,\n"
+		"                         _PID, _SOURCE, _TIME_NS, _COUNT and _SKIPPED in its environment\n"
+		"      --journal          write each to systemd's journal with its fields, not to the output\n"
+		"      --resume FILE      begin with what came since the last run with this file, also\n"
+		"                         commands that did not end; what is told is noted there\n"
 		"      --hang TIME        also tell of each job that is on the hardware for longer (5s,\n"
 		"                         500ms), by the module or else by BPF\n"
 		"      --starved TIME     also of each that waits in its queue for longer\n"

@@ -247,8 +247,8 @@ static int open_alerts(struct trace_run *run, struct gpumon_error *err)
 	struct gpumon_error why;
 
 	run->with_alerts = true;
-	if (!gpumon_alert_sources_open(&run->alerts, run->context->root, run->limits,
-				       run->source.bpf, &why))
+	if (!gpumon_alert_sources_open(&run->alerts, run->context->root, GPUMON_LOG_FROM_NOW,
+				       run->limits, run->source.bpf, &why))
 		return 0;
 	if (run->limits.hang_ns || run->limits.starved_ns) {
 		*err = why;

@@ -46,7 +46,8 @@ struct log_place {
 /**
  * struct gpumon_alert_log - the log
  * @fd: -1 behind its end
- * @all: gather alerts in @places, and give none
+ * @gathers: gather alerts in @places, and give none
+ * @from: number of the first record that matters
  * @started: @next is known
  * @next: number of the next record
  * @drained_ns: when all records had been read, CLOCK_MONOTONIC; 0 before that
@@ -58,7 +59,8 @@ struct log_place {
 struct gpumon_alert_log {
 	const char *root;
 	int fd;
-	bool all;
+	bool gathers;
+	uint64_t from;
 	bool started;
 	uint64_t next;
 	uint64_t drained_ns;
@@ -82,9 +84,10 @@ static int open_failed(struct gpumon_error *err, int error)
 				"/dev/kmsg: %s", strerror(error));
 }
 
-int gpumon_alert_log_open(struct gpumon_alert_log **log, const char *root, bool all,
+int gpumon_alert_log_open(struct gpumon_alert_log **log, const char *root, uint64_t from,
 			  struct gpumon_error *err)
 {
+	bool now = from == GPUMON_LOG_FROM_NOW;
 	struct gpumon_alert_log *new;
 	char path[512];
 	int fd;
@@ -95,15 +98,17 @@ int gpumon_alert_log_open(struct gpumon_alert_log **log, const char *root, bool 
 	if (fd < 0)
 		return open_failed(err, errno);
 	/* Behind the newest record. What is no log cannot seek, and has only what comes. */
-	if (!all)
+	if (now)
 		(void)lseek(fd, 0, SEEK_END);
 	new = gpumon_calloc(1, sizeof(*new));
 	new->places = gpumon_calloc(PLACES, sizeof(*new->places));
 	new->root = root;
 	new->fd = fd;
-	new->all = all;
 	/* Before the seek there was nothing to read. */
-	new->drained_ns = all ? 0 : gpumon_monotonic_ns();
+	new->drained_ns = now ? gpumon_monotonic_ns() : 0;
+	new->from = now ? 0 : from;
+	new->next = new->from;
+	new->started = !now;
 	*log = new;
 	return 0;
 }
@@ -135,7 +140,7 @@ uint64_t gpumon_alert_log_next_ns(const struct gpumon_alert_log *log)
 {
 	uint64_t next = log->waiting.kind ? log->waiting_ns + PROCESS_NS : UINT64_MAX;
 
-	for (size_t i = 0; i < log->n_places && !log->all; i++)
+	for (size_t i = 0; i < log->n_places && !log->gathers; i++)
 		if (log->places[i].held && log->places[i].since_ns + BURST_NS < next)
 			next = log->places[i].since_ns + BURST_NS;
 	return next;
@@ -199,22 +204,22 @@ static void count_alert(struct gpumon_alert_log *log, struct gpumon_alert *alert
 		place->since_ns = now;
 		place->given = 0;
 	}
-	place->held = log->all || place->given >= BURST;
+	place->held = log->gathers || place->given >= BURST;
 	if (!place->held) {
 		place->given++;
 		give(model, &place->last);
 	}
 }
 
-/* Give the last ones of bursts that have ended. */
-static void give_held(struct gpumon_alert_log *log, struct gpumon_model *model)
+/* Give the last ones of bursts that began so long ago. */
+static void give_held(struct gpumon_alert_log *log, uint64_t burst_ns, struct gpumon_model *model)
 {
 	uint64_t now = gpumon_monotonic_ns();
 
 	for (size_t i = 0; i < log->n_places; i++) {
 		struct log_place *place = &log->places[i];
 
-		if (!place->held || now - place->since_ns < BURST_NS)
+		if (!place->held || now - place->since_ns < burst_ns)
 			continue;
 		place->held = false;
 		place->since_ns = now;
@@ -295,7 +300,9 @@ static void take_record(struct gpumon_alert_log *log, char *text, size_t size,
 		log->next++;
 		return;
 	}
-	if (log->started ? record.sequence > log->next : log->all)
+	if (record.sequence < log->from)
+		return;
+	if (log->started && record.sequence > log->next)
 		log->losses.overwritten += record.sequence - log->next;
 	log->started = true;
 	log->next = record.sequence + 1;
@@ -385,8 +392,19 @@ int gpumon_alert_log_read(struct gpumon_alert_log *log, struct gpumon_model *mod
 	if (log->fd < 0 ||
 	    (log->waiting.kind && gpumon_monotonic_ns() - log->waiting_ns >= PROCESS_NS))
 		end_waiting(log, model);
-	give_held(log, model);
+	give_held(log, BURST_NS, model);
 	return ret < 0 ? -1 : 0;
+}
+
+void gpumon_alert_log_give_held(struct gpumon_alert_log *log, struct gpumon_model *model)
+{
+	end_waiting(log, model);
+	give_held(log, 0, model);
+}
+
+uint64_t gpumon_alert_log_next(const struct gpumon_alert_log *log)
+{
+	return log->next;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -402,6 +420,7 @@ int gpumon_alert_log_last(struct gpumon_alert_log *log, struct gpumon_model *mod
 	size_t first = model->n_alerts;
 	int ret = 1;
 
+	log->gathers = true;
 	for (unsigned int i = 0; i < RECORDS_ALL && ret > 0; i++)
 		ret = read_once(log, model, err);
 	end_waiting(log, model);

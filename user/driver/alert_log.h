@@ -13,6 +13,9 @@
 
 struct gpumon_alert_log;
 
+/* Only records that are written after the log was opened. */
+#define GPUMON_LOG_FROM_NOW UINT64_MAX
+
 /**
  * struct gpumon_log_losses - records that were not seen, by cause
  * @overwritten: newer ones took their place before they were read, or before the log was opened
@@ -27,12 +30,12 @@ struct gpumon_log_losses {
  * gpumon_alert_log_open() - open the log
  * @log: out, NULL on failure
  * @root: prefix of /dev and /sys: "", or a test's own tree
- * @all: from its first record; else from now on
+ * @from: number of the first record that is read, 0 for all; GPUMON_LOG_FROM_NOW
  * @err: out
  *
  * Return: 0, or -1 with @err.
  */
-int gpumon_alert_log_open(struct gpumon_alert_log **log, const char *root, bool all,
+int gpumon_alert_log_open(struct gpumon_alert_log **log, const char *root, uint64_t from,
 			  struct gpumon_error *err);
 void gpumon_alert_log_close(struct gpumon_alert_log *log);
 
@@ -55,6 +58,12 @@ uint64_t gpumon_alert_log_next_ns(const struct gpumon_alert_log *log);
  */
 int gpumon_alert_log_read(struct gpumon_alert_log *log, struct gpumon_model *model,
 			  struct gpumon_error *err);
+
+/* Give what gpumon_alert_log_read() still held back: the last ones of bursts. To be called before the end. */
+void gpumon_alert_log_give_held(struct gpumon_alert_log *log, struct gpumon_model *model);
+
+/* Number of the next record that will be read; 0 if none has been read. */
+uint64_t gpumon_alert_log_next(const struct gpumon_alert_log *log);
 
 /* Reads all of the log and adds the last alert of each kind, device and code. */
 int gpumon_alert_log_last(struct gpumon_alert_log *log, struct gpumon_model *model,

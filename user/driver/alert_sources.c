@@ -26,7 +26,8 @@
 struct gpumon_alert_source_type {
 	const char *word;
 	const char *title;
-	int (*open)(void **state, const char *root, struct gpumon_error *err);
+	int (*open)(void **state, const struct gpumon_alert_sources *sources,
+		    struct gpumon_error *err);
 	int (*fd)(const void *state);
 	uint64_t (*next_ns)(const void *state);
 	int (*read)(void *state, struct gpumon_model *model, struct gpumon_error *err);
@@ -44,21 +45,23 @@ static int netlink_possible(const char *root, struct gpumon_error *err)
 				"below another root there is no netlink");
 }
 
-static int module_open(void **state, const char *root, struct gpumon_error *err)
+static int module_open(void **state, const struct gpumon_alert_sources *sources,
+		       struct gpumon_error *err)
 {
 	struct gpumon_alert_listener *listener;
 
-	if (netlink_possible(root, err) || gpumon_alert_listener_open(&listener, err))
+	if (netlink_possible(sources->root, err) || gpumon_alert_listener_open(&listener, err))
 		return -1;
 	*state = listener;
 	return 0;
 }
 
-static int ras_open(void **state, const char *root, struct gpumon_error *err)
+static int ras_open(void **state, const struct gpumon_alert_sources *sources,
+		    struct gpumon_error *err)
 {
 	struct gpumon_alert_listener *listener;
 
-	if (netlink_possible(root, err) || gpumon_alert_listener_open_ras(&listener, err))
+	if (netlink_possible(sources->root, err) || gpumon_alert_listener_open_ras(&listener, err))
 		return -1;
 	*state = listener;
 	return 0;
@@ -81,11 +84,12 @@ static void listener_close(void *state)
 
 /* --- the log */
 
-static int log_open(void **state, const char *root, struct gpumon_error *err)
+static int log_open(void **state, const struct gpumon_alert_sources *sources,
+		    struct gpumon_error *err)
 {
 	struct gpumon_alert_log *log;
 
-	if (gpumon_alert_log_open(&log, root, false, err))
+	if (gpumon_alert_log_open(&log, sources->root, sources->log_from, err))
 		return -1;
 	*state = log;
 	return 0;
@@ -347,7 +351,7 @@ static void open_source(struct gpumon_alert_sources *sources, enum gpumon_alert_
 	struct gpumon_alert_source *source = &sources->at[origin];
 
 	source->type = &types[origin];
-	if (source->type->open(&source->state, sources->root, &source->why))
+	if (source->type->open(&source->state, sources, &source->why))
 		source->state = NULL;
 }
 
@@ -423,8 +427,8 @@ static int open_jobs(struct gpumon_alert_sources *sources, struct gpumon_bpf_sou
 }
 
 int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *root,
-			      struct gpumon_job_limits limits, struct gpumon_bpf_source *programs,
-			      struct gpumon_error *err)
+			      uint64_t log_from, struct gpumon_job_limits limits,
+			      struct gpumon_bpf_source *programs, struct gpumon_error *err)
 {
 	struct gpumon_alert_source *module = &sources->at[GPUMON_ALERTS_OF_MODULE],
 				   *bpf = &sources->at[GPUMON_ALERTS_OF_BPF];
@@ -432,6 +436,7 @@ int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *
 
 	memset(sources, 0, sizeof(*sources));
 	sources->root = root;
+	sources->log_from = log_from;
 	sources->limits = limits;
 	for (unsigned int i = 0; i < GPUMON_ALERTS_OF_BPF; i++)
 		open_source(sources, i);
@@ -516,6 +521,39 @@ int gpumon_alert_sources_read(struct gpumon_alert_sources *sources, struct gpumo
 	return ret;
 }
 
+void gpumon_alert_sources_give_held(struct gpumon_alert_sources *sources,
+				    struct gpumon_model *model)
+{
+	struct gpumon_model held = { 0 };
+
+	if (!is_open(sources, GPUMON_ALERTS_OF_LOG))
+		return;
+	gpumon_alert_log_give_held(sources->at[GPUMON_ALERTS_OF_LOG].state, &held);
+	take_alerts(sources, GPUMON_ALERTS_OF_LOG, &held, model);
+}
+
+int gpumon_alert_sources_kept(struct gpumon_alert_sources *sources, struct gpumon_model *model,
+			      struct gpumon_error *err)
+{
+	if (!sources->client)
+		return 0;
+	return gpumon_client_read(sources->client, GPUMON_PART_ALERTS, 0, model, err);
+}
+
+bool gpumon_alert_sources_takes_kept(struct gpumon_alert_sources *sources,
+				     const struct gpumon_alert *alert)
+{
+	return !is_open(sources, GPUMON_ALERTS_OF_LOG) ||
+	       is_taken(sources, GPUMON_ALERTS_OF_MODULE, alert);
+}
+
+uint64_t gpumon_alert_sources_log_next(const struct gpumon_alert_sources *sources)
+{
+	const void *log = sources->at[GPUMON_ALERTS_OF_LOG].state;
+
+	return log ? gpumon_alert_log_next(log) : sources->log_from;
+}
+
 struct gpumon_log_losses gpumon_alert_sources_losses(const struct gpumon_alert_sources *sources)
 {
 	const struct gpumon_log_losses none = { 0 };
@@ -541,7 +579,7 @@ int gpumon_alert_sources_last(const char *root, struct gpumon_model *model,
 		gpumon_model_free(&kept);
 	else
 		module->state = sources.client;
-	if (!gpumon_alert_log_open(&log, root, true, &of_log->why))
+	if (!gpumon_alert_log_open(&log, root, 0, &of_log->why))
 		of_log->state = log;
 	if (!module->state && !log) {
 		no_source(&sources, err);

@@ -60,6 +60,7 @@ void gpumon_limits_take_back(const struct gpumon_limits_lent *lent, struct gpumo
 /**
  * struct gpumon_alert_sources - all of them
  * @root: prefix of /dev and /sys: "", or a test's own tree
+ * @log_from: number of the log's first record that is read, or GPUMON_LOG_FROM_NOW
  * @client: of the module, NULL without it
  * @owned: bits of enum alert_kind that the module tells, as last asked
  * @asked_ns: when that was, CLOCK_MONOTONIC
@@ -70,6 +71,7 @@ void gpumon_limits_take_back(const struct gpumon_limits_lent *lent, struct gpumo
 struct gpumon_alert_sources {
 	struct gpumon_alert_source at[GPUMON_ALERT_ORIGINS];
 	const char *root;
+	uint64_t log_from;
 	struct gpumon_client *client;
 	unsigned int owned;
 	uint64_t asked_ns;
@@ -82,6 +84,7 @@ struct gpumon_alert_sources {
  * gpumon_alert_sources_open() - open all that can be
  * @sources: out; closed with gpumon_alert_sources_close() also on failure
  * @root: prefix of /dev and /sys: "", or a test's own tree, which has no netlink
+ * @log_from: as for gpumon_alert_log_open()
  * @limits: of jobs that hang or starve: the module is given them, until the sources are closed; without
  *	it BPF looks at jobs
  * @bpf: programs that are loaded already and outlive the sources, or NULL: they are loaded if needed
@@ -90,8 +93,8 @@ struct gpumon_alert_sources {
  * Return: 0, or -1 with @err if there is none, or none that looks at jobs though there is a limit.
  */
 int gpumon_alert_sources_open(struct gpumon_alert_sources *sources, const char *root,
-			      struct gpumon_job_limits limits, struct gpumon_bpf_source *bpf,
-			      struct gpumon_error *err);
+			      uint64_t log_from, struct gpumon_job_limits limits,
+			      struct gpumon_bpf_source *bpf, struct gpumon_error *err);
 void gpumon_alert_sources_close(struct gpumon_alert_sources *sources);
 
 /* Name of a source in JSON, and its name for people. */
@@ -123,6 +126,20 @@ bool gpumon_alert_sources_alive(const struct gpumon_alert_sources *sources);
  */
 int gpumon_alert_sources_read(struct gpumon_alert_sources *sources, struct gpumon_model *model,
 			      struct gpumon_error *err);
+
+/* Alerts that have been read and are held back, to be called before the end: the last ones of bursts. */
+void gpumon_alert_sources_give_held(struct gpumon_alert_sources *sources,
+				    struct gpumon_model *model);
+
+/* Adds the last alert of each kind, device and code that the module has kept. 0, or -1 with *err. */
+int gpumon_alert_sources_kept(struct gpumon_alert_sources *sources, struct gpumon_model *model,
+			      struct gpumon_error *err);
+/* Whether such an alert is taken from the module; otherwise the log has it, too. */
+bool gpumon_alert_sources_takes_kept(struct gpumon_alert_sources *sources,
+				     const struct gpumon_alert *alert);
+
+/* Number of the log's next record. */
+uint64_t gpumon_alert_sources_log_next(const struct gpumon_alert_sources *sources);
 
 /**
  * gpumon_alert_sources_last() - the last alert of each kind, device and code

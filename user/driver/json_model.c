@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alert_message.h"
 #include "json_model.h"
+#include "lib/memory.h"
 #include "lib/utf8.h"
 #include "model_fields.h"
 #include "usage.h"
@@ -302,6 +304,45 @@ static void add_tables(struct json_object *document, const struct gpumon_model *
 struct json_object *gpumon_json_alert(const struct gpumon_alert *alert)
 {
 	return json_fields(&gpumon_alert_fields, alert);
+}
+
+static int read_string_field(const struct gpumon_field *field, struct json_object *value, void *at)
+{
+	static const char *const sources[] = { GPUMON_ALERT_SOURCE_BPF, GPUMON_ALERT_SOURCE_LOG,
+					       GPUMON_ALERT_SOURCE_RAS };
+	const char *text = value ? json_object_get_string(value) : NULL;
+
+	if (value && !json_object_is_type(value, json_type_string))
+		return -1;
+	if (field->kind == GPUMON_FIELD_STRING)
+		*(char **)at = text ? gpumon_strdup(text) : NULL;
+	for (size_t i = 0; text && field->meaning == GPUMON_FIELD_SOURCE && i < 3; i++)
+		if (!strcmp(text, sources[i]))
+			*(const char **)at = sources[i];
+	return 0;
+}
+
+int gpumon_json_read_alert(struct json_object *object, struct gpumon_alert *alert)
+{
+	for (size_t i = 0; i < gpumon_alert_fields.n; i++) {
+		const struct gpumon_field *field = &gpumon_alert_fields.at[i];
+		void *at = (char *)alert + field->offset;
+		struct json_object *value;
+
+		if (!json_object_object_get_ex(object, field->name, &value))
+			return -1;
+		if (field->kind == GPUMON_FIELD_STRING || field->kind == GPUMON_FIELD_CONSTANT) {
+			if (read_string_field(field, value, at))
+				return -1;
+		} else if (value) {
+			if (!json_object_is_type(value, json_type_int))
+				return -1;
+			*(struct gpumon_value *)at = gpumon_value_of(json_object_get_uint64(value));
+		}
+	}
+	if (gpumon_same_text(alert->kind, "xid"))
+		alert->meaning = gpumon_xid_meaning(alert->code.v);
+	return 0;
 }
 
 static void add_layouts_and_alerts(struct json_object *document, const struct gpumon_model *model,

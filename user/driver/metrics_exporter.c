@@ -85,7 +85,7 @@ int gpumon_exporter_open(struct gpumon_exporter **exporter,
 		return -1;
 	}
 	/* What cannot be had is absent: gpumon_log_readable says so. */
-	if (gpumon_alert_log_open(&new->log, settings->root, false, &ignored))
+	if (gpumon_alert_log_open(&new->log, settings->root, GPUMON_LOG_FROM_NOW, &ignored))
 		new->log = NULL;
 	if (*settings->root || gpumon_alert_listener_open_ras(&new->ras, &ignored))
 		new->ras = NULL;

@@ -297,9 +297,162 @@ static void a_command_gets_it(void **state)
 	assert_non_null(file);
 	assert_non_null(fgets(got, sizeof(got), file));
 	fclose(file);
+	unlink(out);
 	assert_memory_equal(got, want, strlen(want));
 	captured_free(&c);
 	end_fifo();
+}
+
+static char *text_of_file(const char *name)
+{
+	char file_name[96], *text = calloc(1, 8192);
+	FILE *file;
+
+	snprintf(file_name, sizeof(file_name), "%s/%s", root, name);
+	file = fopen(file_name, "r");
+	assert_non_null(text);
+	if (file) {
+		assert_true(fread(text, 1, 8191, file) > 0);
+		fclose(file);
+		unlink(file_name);
+	}
+	return text;
+}
+
+/* One at a time, in their order, while the sources are read on. */
+static void commands_wait_for_each_other(void **state)
+{
+	char command[512], records_of_all[16384] = "", *said;
+	struct captured c;
+
+	(void)state;
+	for (int code = 1; code <= 300; code++)
+		snprintf(records_of_all + strlen(records_of_all),
+			 sizeof(records_of_all) - strlen(records_of_all),
+			 "4,%d,1,-;NVRM: Xid (PCI:0000:01:00): %d, x\n", code, code);
+	snprintf(
+		command, sizeof(command),
+		"cd %s && mkdir runs || echo twice >>said; "
+		"[ $GPUMON_ALERT_SKIPPED = 0 ] || echo $GPUMON_ALERT_CODE $GPUMON_ALERT_SKIPPED >>said; "
+		"[ $GPUMON_ALERT_CODE -lt 256 ] || echo $GPUMON_ALERT_CODE >>said; rmdir runs",
+		root);
+	put_fifo(records_of_all);
+	c = capture(root, "alerts", "--count", "300", "--exec", command, NULL);
+	assert_int_equal(c.status, GPUMON_EXIT_OK);
+	assert_string_equal(c.err, START
+			    "gpumon-user: --exec: no command for 44 alerts: 256 waited already\n");
+	said = text_of_file("said");
+	assert_string_equal(said, "1 44\n256\n");
+	free(said);
+	captured_free(&c);
+	end_fifo();
+}
+
+static void put_boot_id(const char *id)
+{
+	char name[128];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "mkdir -p %s/proc/sys/kernel/random", root);
+	assert_int_equal(system(name), 0);
+	snprintf(name, sizeof(name), "%s/proc/sys/kernel/random/boot_id", root);
+	file = fopen(name, "w");
+	assert_non_null(file);
+	fprintf(file, "%s\n", id);
+	fclose(file);
+}
+
+static unsigned int lines_of(const char *text)
+{
+	unsigned int lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* Runs alerts with the file for a moment. Returns how many it told. */
+static unsigned int resumed(const char *log, const char *command, const char *err)
+{
+	char file[64];
+	struct captured c;
+	unsigned int told;
+
+	snprintf(file, sizeof(file), "%s/state", root);
+	put_fifo(log);
+	c = command ?
+		    capture(root, "alerts", "--resume", file, "-d", "300ms", "-x", command, NULL) :
+		    capture(root, "alerts", "--resume", file, "-d", "300ms", NULL);
+	assert_int_equal(c.status, GPUMON_EXIT_OK);
+	if (strcmp(strchr(c.err, '\n') + 1, err) != 0)
+		fail_msg("standard error %s", c.err);
+	told = lines_of(c.out);
+	captured_free(&c);
+	end_fifo();
+	return told;
+}
+
+static void it_goes_on_where_it_ended(void **state)
+{
+	static const char lost[] =
+		"gpumon-user: 7 records of the kernel's log were overwritten before they were read: "
+		"alerts may be missing\n";
+	char log[2048], name[64];
+	struct captured c;
+
+	(void)state;
+	put_boot_id("first");
+	/* What was there before the first start; and nothing twice. */
+	assert_int_equal(resumed(records, NULL, lost), 3);
+	assert_int_equal(resumed(records, NULL, ""), 0);
+	snprintf(log, sizeof(log), "%s4,13,1,-;NVRM: Xid (PCI:0000:01:00): 13, x\n", records);
+	assert_int_equal(resumed(log, NULL, ""), 1);
+	assert_int_equal(
+		resumed("4,20,1,-;NVRM: Xid (PCI:0000:01:00): 13, x\n", NULL,
+			"gpumon-user: 6 records of the kernel's log were overwritten before "
+			"they were read: alerts may be missing\n"),
+		1);
+	/* The numbers of records begin again. */
+	put_boot_id("second");
+	assert_int_equal(resumed(records, NULL, lost), 3);
+
+	snprintf(name, sizeof(name), "%s/state", root);
+	assert_int_equal(truncate(name, 20), 0);
+	c = capture(root, "alerts", "--resume", name, NULL);
+	assert_int_equal(c.status, GPUMON_EXIT_FAILED);
+	assert_non_null(strstr(c.err, "/state is no file of \"alerts --resume\": name another one, "
+				      "or remove it\n"));
+	captured_free(&c);
+	unlink(name);
+}
+
+/* What has not been run at the end is run at the next start, in the next boot, too. */
+static void commands_are_not_lost(void **state)
+{
+	char command[256], name[64], *said;
+
+	(void)state;
+	put_boot_id("first");
+	snprintf(command, sizeof(command),
+		 "echo $GPUMON_ALERT_CODE $GPUMON_ALERT_COUNT >>%s/said; sleep 1", root);
+	assert_int_equal(resumed("4,0,1,-;NVRM: Xid (PCI:0000:01:00): 13, x\n"
+				 "4,1,1,-;NVRM: Xid (PCI:0000:01:00): 31, y\n"
+				 "4,2,1,-;NVRM: Xid (PCI:0000:01:00): 31, z\n",
+				 command, ""),
+			 3);
+	said = text_of_file("said");
+	assert_string_equal(said, "13 1\n");
+	free(said);
+	put_boot_id("second");
+	snprintf(command, sizeof(command), "echo $GPUMON_ALERT_CODE $GPUMON_ALERT_COUNT >>%s/said",
+		 root);
+	assert_int_equal(resumed("", command, ""), 0);
+	assert_int_equal(resumed("", command, ""), 0);
+	said = text_of_file("said");
+	assert_string_equal(said, "31 1\n31 2\n");
+	free(said);
+	snprintf(name, sizeof(name), "%s/state", root);
+	unlink(name);
 }
 
 static void no_source(void **state)
@@ -339,11 +492,19 @@ static void drm_ras_of_this_machine(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_for_people),   cmocka_unit_test(lines_of_json),
-		cmocka_unit_test(the_last_ones),      cmocka_unit_test(from_now_on),
-		cmocka_unit_test(nothing_happens),    cmocka_unit_test(losses),
-		cmocka_unit_test(a_burst_is_counted), cmocka_unit_test(a_command_gets_it),
-		cmocka_unit_test(no_source),	      cmocka_unit_test(drm_ras_of_this_machine),
+		cmocka_unit_test(lines_for_people),
+		cmocka_unit_test(lines_of_json),
+		cmocka_unit_test(the_last_ones),
+		cmocka_unit_test(from_now_on),
+		cmocka_unit_test(nothing_happens),
+		cmocka_unit_test(losses),
+		cmocka_unit_test(a_burst_is_counted),
+		cmocka_unit_test(a_command_gets_it),
+		cmocka_unit_test(commands_wait_for_each_other),
+		cmocka_unit_test(it_goes_on_where_it_ended),
+		cmocka_unit_test(commands_are_not_lost),
+		cmocka_unit_test(no_source),
+		cmocka_unit_test(drm_ras_of_this_machine),
 	};
 
 	return cmocka_run_group_tests(tests, make_root, remove_root);

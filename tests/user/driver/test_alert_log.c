@@ -95,7 +95,7 @@ static int remove_root(void **state)
 	return system(command);
 }
 
-static struct gpumon_alert_log *open_log(bool all)
+static struct gpumon_alert_log *open_log(uint64_t from)
 {
 	struct gpumon_alert_log *log;
 	struct gpumon_error err;
@@ -103,7 +103,7 @@ static struct gpumon_alert_log *open_log(bool all)
 	real = false;
 	script_at = script_used = 0;
 	now_ns = 100 * SECOND;
-	assert_int_equal(gpumon_alert_log_open(&log, root, all, &err), 0);
+	assert_int_equal(gpumon_alert_log_open(&log, root, from, &err), 0);
 	return log;
 }
 
@@ -126,7 +126,7 @@ static size_t read_log(struct gpumon_alert_log *log, struct gpumon_model *model)
 
 static void counts_and_losses(void **state)
 {
-	struct gpumon_alert_log *log = open_log(false);
+	struct gpumon_alert_log *log = open_log(GPUMON_LOG_FROM_NOW);
 	struct gpumon_model model = { 0 };
 
 	(void)state;
@@ -164,7 +164,7 @@ static void counts_and_losses(void **state)
 
 static void a_burst_is_shortened(void **state)
 {
-	struct gpumon_alert_log *log = open_log(false);
+	struct gpumon_alert_log *log = open_log(GPUMON_LOG_FROM_NOW);
 	struct gpumon_model model = { 0 };
 
 	(void)state;
@@ -193,7 +193,7 @@ static void a_burst_is_shortened(void **state)
 
 static void process_of_the_next_line(void **state)
 {
-	struct gpumon_alert_log *log = open_log(false);
+	struct gpumon_alert_log *log = open_log(GPUMON_LOG_FROM_NOW);
 	struct gpumon_model model = { 0 };
 
 	(void)state;
@@ -231,7 +231,7 @@ static void process_of_the_next_line(void **state)
 /* The log's clock is off by some seconds, and the program's clock is what is told. */
 static void times(void **state)
 {
-	struct gpumon_alert_log *log = open_log(false);
+	struct gpumon_alert_log *log = open_log(GPUMON_LOG_FROM_NOW);
 	struct gpumon_model model = { 0 };
 
 	(void)state;
@@ -257,7 +257,7 @@ static void times(void **state)
 
 static void the_last_of_each(void **state)
 {
-	struct gpumon_alert_log *log = open_log(true);
+	struct gpumon_alert_log *log = open_log(0);
 	struct gpumon_model model = { 0 };
 	struct gpumon_error err;
 
@@ -285,7 +285,7 @@ static void the_last_of_each(void **state)
 static void many_devices(void **state)
 {
 	static char records[300][64];
-	struct gpumon_alert_log *log = open_log(false);
+	struct gpumon_alert_log *log = open_log(GPUMON_LOG_FROM_NOW);
 	struct gpumon_model model = { 0 };
 
 	(void)state;
@@ -310,7 +310,7 @@ static void the_only_device_of_a_driver(void **state)
 {
 	static const char record[] =
 		"3,1,1,-;[drm:amdgpu_job_timedout [amdgpu]] *ERROR* ring gfx timeout, x\n";
-	struct gpumon_alert_log *log = open_log(false);
+	struct gpumon_alert_log *log = open_log(GPUMON_LOG_FROM_NOW);
 	struct gpumon_model model = { 0 };
 	char command[256];
 
@@ -341,7 +341,7 @@ static void the_only_device_of_a_driver(void **state)
 
 static void failures(void **state)
 {
-	struct gpumon_alert_log *log = open_log(false);
+	struct gpumon_alert_log *log = open_log(GPUMON_LOG_FROM_NOW);
 	struct gpumon_model model = { 0 };
 	struct gpumon_error err;
 
@@ -353,7 +353,7 @@ static void failures(void **state)
 	assert_string_equal(err.message, "reading /dev/kmsg: Input/output error");
 	gpumon_model_free(&model);
 	gpumon_alert_log_close(log);
-	assert_int_equal(gpumon_alert_log_open(&log, "/nonexistent", false, &err), -1);
+	assert_int_equal(gpumon_alert_log_open(&log, "/nonexistent", 0, &err), -1);
 	assert_null(log);
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
 	assert_string_equal(err.message, "/dev/kmsg: No such file or directory");
@@ -392,7 +392,7 @@ static void the_log_of_this_machine(void **state)
 
 	(void)state;
 	real = true;
-	if (in < 0 || out < 0 || gpumon_alert_log_open(&log, "", false, &err))
+	if (in < 0 || out < 0 || gpumon_alert_log_open(&log, "", GPUMON_LOG_FROM_NOW, &err))
 		skip();
 	assert_true(lseek(in, 0, SEEK_END) >= 0);
 	fds.fd = gpumon_alert_log_fd(log);
@@ -412,7 +412,7 @@ static void the_log_of_this_machine(void **state)
 	gpumon_alert_log_close(log);
 
 	/* All that this machine has can be parsed. */
-	assert_int_equal(gpumon_alert_log_open(&log, "", true, &err), 0);
+	assert_int_equal(gpumon_alert_log_open(&log, "", 0, &err), 0);
 	assert_int_equal(gpumon_alert_log_last(log, &model, &err), 0);
 	assert_int_equal(gpumon_alert_log_losses(log).unreadable, 0);
 	gpumon_model_free(&model);
