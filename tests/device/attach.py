@@ -33,7 +33,7 @@ class Subject:
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=errors, text=True, env=environment(own, **variables))
         self.steps = 1
-        self.median_step = None
+        self.median_step = self.yardstick = None
         try:
             word, pid, *self.version = self.line(180).split()
         except BaseException:
@@ -57,14 +57,14 @@ class Subject:
 
     def segment(self, window=False, steps=None):
         """
-        ns for a step; window: between cudaProfilerStart and cudaProfilerStop. median_step: the median, where
-        the program says it.
+        ns for a step; window: between cudaProfilerStart and cudaProfilerStop. median_step, yardstick: as
+        workloads.py says them, None of other programs.
         """
         steps = steps or self.steps
         self.process.stdin.write(f"{'window' if window else 'plain'} {steps}\n")
         self.process.stdin.flush()
-        taken, *medians = map(float, self.line(60).split())
-        self.median_step = medians[0] if medians else None
+        taken, *more = map(float, self.line(60).split())
+        self.median_step, self.yardstick = more if more else (None, None)
         return taken / steps
 
     def calibrate(self, seconds):

@@ -5,8 +5,9 @@
     workloads.py WORKLOAD    decode, train, train-small, train-launches, graph
 
 Says "ready" and its pid. Each line of its input, "plain STEPS" or "window STEPS", is a segment: a
-quarter of the steps more to run in, then the steps, whose ns it says, and the median ns of a step; with
-"window" between cudaProfilerStart and cudaProfilerStop. known.cu does the same in C, without the median.
+quarter of the steps more to run in, then the steps, whose ns it says, the median ns of a step, and where
+steps end with the GPU idle, the ns of a fixed piece of Python between them: how fast the machine was. With
+"window" it is between cudaProfilerStart and cudaProfilerStop. known.cu does the same in C, and says the ns alone.
 """
 import os
 import statistics
@@ -84,6 +85,8 @@ def make(size):
 class Decode:
     """One token at a time, batch 1, eager: the CPU reads each token."""
 
+    idle_after_steps = True
+
     def __init__(self):
         self.model = make(USUAL).eval()
         self.prompt = torch.randint(self.model.words, (1, PROMPT), device=DEVICE)
@@ -110,6 +113,8 @@ class Decode:
 class Train:
     """Forward, backward, AdamW."""
 
+    idle_after_steps = False
+
     def __init__(self, size, batch):
         self.model = make(size)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-5)
@@ -129,6 +134,8 @@ class Train:
 
 class Graph:
     """The forward pass of one token, captured before the first segment and replayed."""
+
+    idle_after_steps = False
 
     def __init__(self):
         self.model = make(USUAL).eval()
@@ -156,16 +163,29 @@ WORKLOADS = {"decode": Decode, "train": lambda: Train(USUAL, 8), "train-small": 
              "train-launches": lambda: Train(SHORT, 2), "graph": Graph}
 
 
+def yardstick():
+    """Some 0.5 ms of objects, calls and dictionaries, as PyTorch's own Python is."""
+    table = {}
+    for number in range(1500):
+        table[number % 64, "name"] = [number, str(number)]
+    return len(table)
+
+
 def timed(workload, steps):
-    """ns of all, and the median ns between the ends of two steps, seen from the CPU."""
+    """ns of all steps, the median ns of one, seen from the CPU, and ns of the yardsticks between them."""
     torch.cuda.synchronize()
-    ends = [time.perf_counter_ns()]
+    taken, between = [], 0
     for _ in range(steps):
+        begin = time.perf_counter_ns()
+        if workload.idle_after_steps:
+            yardstick()
+        start = time.perf_counter_ns()
         workload.step()
-        ends.append(time.perf_counter_ns())
+        taken.append(time.perf_counter_ns() - start)
+        between += start - begin
+    start = time.perf_counter_ns()
     torch.cuda.synchronize()
-    return (time.perf_counter_ns() - ends[0],
-            statistics.median(end - begin for begin, end in zip(ends, ends[1:])))
+    return sum(taken) + time.perf_counter_ns() - start, statistics.median(taken), between
 
 
 def segment(workload, window, steps):

@@ -371,7 +371,9 @@ static void nothing_is_told_twice(void **state)
 		const char *share;
 
 		machine = cases[i].machine;
-		assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, NO_LIMIT, NULL, &err), 0);
+		assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW,
+							   NO_LIMIT, NULL, &err),
+				 0);
 		assert_int_equal(gpumon_alert_sources_read(&sources, &model, &err), 0);
 		assert_string_equal(words(&model), cases[i].alerts);
 		share = gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_MODULE);
@@ -403,7 +405,9 @@ static void the_module_goes(void **state)
 
 	(void)state;
 	machine = (struct machine){ .module = true, .log = true, .xid_traced = true };
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, NO_LIMIT, NULL, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, NO_LIMIT,
+						   NULL, &err),
+			 0);
 	machine.unloaded = true;
 	assert_int_equal(gpumon_alert_sources_read(&sources, &model, &err), -1);
 	assert_string_equal(err.message, "no module any more");
@@ -448,7 +452,9 @@ static void the_module_gets_the_limits(void **state)
 	machine = (struct machine){ .module = true, .log = true, .xid_traced = true, .bpf = true };
 	limits_of_module = (struct gpumon_limits){ .hang_ms = gpumon_value_of(0),
 						   .starved_ms = gpumon_value_of(7000) };
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT, NULL, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT,
+						   NULL, &err),
+			 0);
 	assert_int_equal(limits_of_module.hang_ms.v, 1500);
 	assert_int_equal(limits_of_module.starved_ms.v, 7000);
 	assert_string_equal(gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_MODULE),
@@ -458,20 +464,26 @@ static void the_module_gets_the_limits(void **state)
 	assert_int_equal(limits_of_module.hang_ms.v, 0);
 
 	/* Somebody has set another one meanwhile, which stays. */
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT, NULL, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT,
+						   NULL, &err),
+			 0);
 	limits_of_module.hang_ms = gpumon_value_of(9000);
 	gpumon_alert_sources_close(&sources);
 	assert_int_equal(limits_of_module.hang_ms.v, 9000);
 
 	/* It cannot have them. */
 	machine.no_memory = true;
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT, NULL, &err), -1);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT,
+						   NULL, &err),
+			 -1);
 	assert_string_equal(err.message, "no memory for limits");
 	gpumon_alert_sources_close(&sources);
 	machine.no_memory = false;
 
 	/* It goes. */
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT, NULL, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT,
+						   NULL, &err),
+			 0);
 	machine.unloaded = true;
 	gpumon_alert_sources_close(&sources);
 	assert_int_equal(opened, 0);
@@ -485,7 +497,9 @@ static void without_the_module_bpf_has_the_limits(void **state)
 
 	(void)state;
 	machine = (struct machine){ .log = true, .bpf = true };
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT, NULL, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT,
+						   NULL, &err),
+			 0);
 	assert_int_equal(gpumon_alert_sources_next_ns(&sources), 4);
 	assert_string_equal(gpumon_alert_source_share(&sources, GPUMON_ALERTS_OF_BPF),
 			    "jobs that hang");
@@ -496,13 +510,17 @@ static void without_the_module_bpf_has_the_limits(void **state)
 
 	/* Who has loaded the programs already does not load them twice. */
 	programs = (void *)&jobs_mark;
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT, programs, &err), 0);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT,
+						   programs, &err),
+			 0);
 	gpumon_alert_sources_close(&sources);
 	programs = NULL;
 
 	/* Nobody else could tell of them: the log alone is not what was asked for. */
 	machine.bpf = false;
-	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT, NULL, &err), -1);
+	assert_int_equal(gpumon_alert_sources_open(&sources, "", GPUMON_LOG_FROM_NOW, SOME_LIMIT,
+						   NULL, &err),
+			 -1);
 	assert_string_equal(err.message,
 			    "jobs that hang are seen by the module or by BPF: no module; no BPF");
 	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
