@@ -605,6 +605,26 @@ static void put_container_memory(struct gpumon_readings *readings, const struct 
 	}
 }
 
+/* What the kernel charges: also where gpumon sees no allocation. */
+static void put_charged_memory(struct gpumon_readings *readings, const struct gpumon_model *now)
+{
+	struct gpumon_labels *labels = &readings->labels;
+	uint32_t family = gpumon_sums_family(
+		readings->sums, "gpumon_container", "dmem_bytes", GPUMON_METRIC_GAUGE,
+		"Memory of the device that the kernel charges to the cgroup and those below it (dmem.current)");
+
+	for (size_t i = 0; i < now->n_dmem; i++) {
+		const struct gpumon_dmem *dmem = &now->dmem[i];
+
+		gpumon_labels_cut(labels, 0);
+		label_device(readings, now, dmem->device);
+		gpumon_labels_add(labels, "region", dmem->region);
+		gpumon_container_labels(labels, readings->pods, dmem->container, dmem->cgroup);
+		if (dmem->bytes.known)
+			gpumon_sums_add(readings->sums, family, labels_of(readings), dmem->bytes);
+	}
+}
+
 static void put_event_ring(struct gpumon_readings *readings, const struct gpumon_event_ring *ring)
 {
 	static const char place[] = "## Event ring";
@@ -880,6 +900,7 @@ void gpumon_readings_add(struct gpumon_readings *readings, struct gpumon_model *
 	put_sensors(readings, model);
 	gpumon_sums_leave(readings->sums, readings->left);
 	put_container_memory(readings, &usage);
+	put_charged_memory(readings, model);
 	gpumon_sums_leave(readings->sums, 0);
 	put_event_ring(readings, &model->event_ring);
 	put_alerts(readings, model, logged);

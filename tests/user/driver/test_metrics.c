@@ -452,6 +452,37 @@ static void containers_have_sums(void **state)
 	gpumon_readings_free(readings);
 }
 
+/* The kernel's own numbers, of the cgroups of both processes. */
+static void charged_memory(void **state)
+{
+	struct gpumon_readings *readings = gpumon_readings_new(root, plenty);
+	struct gpumon_model model;
+
+	(void)state;
+	put("sys/fs/cgroup/cgroup.procs", "");
+	put("sys/fs/cgroup/dmem.current", "drm/0000:03:00.0/vram0 99999\n");
+	put("sys/fs/cgroup" POD "/dmem.current", "drm/0000:03:00.0/vram0 4096\n");
+	put("sys/fs/cgroup/user.slice/user-5.slice/session-1.scope/dmem.current",
+	    "drm/0000:03:00.0/vram0 0\ndrm/0000:03:00.0/vram1 5\n");
+	make_usage(&model, 1000000000, 2000000000, 0);
+	for (size_t i = 0; i < model.n_processes; i++) {
+		char path[PATH_MAX];
+		struct stat status;
+
+		snprintf(path, sizeof(path), "%s/sys/fs/cgroup%s", root, model.processes[i].cgroup);
+		assert_int_equal(stat(path, &status), 0);
+		model.processes[i].cgroup_id = gpumon_value_of(status.st_ino);
+	}
+	read_at(readings, &model, &none);
+	is(readings, "gpumon_container_dmem_bytes{" GPU ",region=\"drm/0000:03:00.0/vram0\"" IN_POD,
+	   "4096");
+	is(readings,
+	   "gpumon_container_dmem_bytes{" GPU
+	   ",region=\"drm/0000:03:00.0/vram1\",cgroup=\"/user.slice/user-5.slice\"}",
+	   "5");
+	gpumon_readings_free(readings);
+}
+
 /* --- alerts */
 
 static void add_alert(struct gpumon_model *model, const char *source, const char *group,
@@ -655,6 +686,7 @@ int main(void)
 		cmocka_unit_test(levels_end_with_the_source),
 		cmocka_unit_test(containers_have_names),
 		cmocka_unit_test(containers_have_sums),
+		cmocka_unit_test(charged_memory),
 		cmocka_unit_test(repeated_alerts_count),
 		cmocka_unit_test(alerts_count_once),
 		cmocka_unit_test(losses_of_the_log_count),
