@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "driver/alert_message.h"
 #include "driver/source.h"
 #include "lib/memory.h"
 #include "lib/wait.h"
@@ -234,6 +235,7 @@ static void add_alert(struct gpumon_model *model, const char *group, const char 
 	alert->count = gpumon_value_of(count);
 	alert->time_ns = gpumon_value_of(gpumon_monotonic_ns());
 	alert->lost = alert->forgotten = gpumon_value_of(0);
+	gpumon_alert_complete(alert);
 }
 
 int __wrap_gpumon_source_read(struct gpumon_source *source, unsigned int parts, uint32_t period,
