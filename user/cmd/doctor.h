@@ -76,6 +76,8 @@ int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name);
 void gpumon_doctor_config(struct gpumon_doctor *doctor);
 /* The kernel and its settings, permissions, gpu_sched, and what gpumon does not cover here. */
 void gpumon_doctor_machine(struct gpumon_doctor *doctor);
+/* Which key is missing, where only a signed module loads. */
+void gpumon_doctor_signature(struct gpumon_doctor *doctor);
 /* The module's files: installed, loaded, version. */
 void gpumon_doctor_module(struct gpumon_doctor *doctor);
 /*

@@ -126,8 +126,17 @@ static void check_lockdown(struct gpumon_doctor *doctor)
 		gpumon_doctor_add(doctor, WARN, "lockdown", NULL, "unknown state \"%s\"", text);
 }
 
+static bool is_locked_down(struct gpumon_doctor *doctor)
+{
+	char text[128];
+
+	return !gpumon_doctor_read(doctor, "/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	       (strstr(text, "[integrity]") || strstr(text, "[confidentiality]"));
+}
+
 static void check_secure_boot(struct gpumon_doctor *doctor)
 {
+	bool signed_only = is_locked_down(doctor);
 	/* Four bytes of attributes, then the value. */
 	char bytes[8] = "";
 
@@ -141,6 +150,7 @@ static void check_secure_boot(struct gpumon_doctor *doctor)
 	} else if (gpumon_doctor_read(doctor, SECURE_BOOT, bytes, sizeof(bytes))) {
 		gpumon_doctor_add(doctor, OK, "secure-boot", NULL, "not there, so it is off");
 	} else if (bytes[4] == 1) {
+		signed_only = true;
 		gpumon_doctor_add(doctor, WARN, "secure-boot", SIGN_ADVICE,
 				  "on: only a signed module loads");
 	} else {
@@ -149,9 +159,13 @@ static void check_secure_boot(struct gpumon_doctor *doctor)
 
 	if (!gpumon_doctor_read(doctor, "/sys/module/module/parameters/sig_enforce", bytes,
 				sizeof(bytes)) &&
-	    bytes[0] == 'Y')
+	    bytes[0] == 'Y') {
+		signed_only = true;
 		gpumon_doctor_add(doctor, WARN, "module-signature", SIGN_ADVICE,
 				  "enforced: only a signed module loads");
+	}
+	if (signed_only)
+		gpumon_doctor_signature(doctor);
 }
 
 static void check_kprobes(struct gpumon_doctor *doctor)
