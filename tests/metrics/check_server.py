@@ -150,6 +150,72 @@ def test_slow_clients_are_bounded(kit):
     kit.stop(process)
 
 
+def client_hello():
+    """The first message of a handshake."""
+    context, to_us, to_them = ssl.create_default_context(), ssl.MemoryBIO(), ssl.MemoryBIO()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        context.wrap_bio(to_us, to_them).do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return to_them.read()
+
+
+def test_half_handshakes(kit):
+    """100 clients that stop before, in and after the hello of TLS: their time is bounded, and others are served."""
+    need("curl")
+    need("openssl")
+    process, port = kit.serve("--web-config", make_certificate(kit))
+    before, hello, clients = descriptors(process), client_hello(), []
+    for i in range(100):
+        clients.append(socket.create_connection(("127.0.0.1", port)))
+        clients[-1].send(hello[:(0, 60, len(hello))[i % 3]])
+    until(lambda: descriptors(process) > before + 30, "they are connected")
+    equal(curl("--cacert", kit.folder / "cert.pem", "-u", "me:secret", f"https://127.0.0.1:{port}/metrics")[0], 200,
+          "another client meanwhile")
+    until(lambda: descriptors(process) <= before + 2, "they are all gone", timeout=90)
+    for client in clients:
+        client.close()
+    kit.stop(process)
+
+
+def test_endless_requests(kit):
+    """Bodies without an end, and 5,000 requests at once of a client that does not read: each is cut off."""
+    process, port = kit.serve()
+    get(port)
+    before = resident(process)
+    heads = [b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n",
+             b"POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+             b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n",
+             b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 5000,
+             b"GET /metrics HTTP/1.1\r\n"]
+    pieces = [b"x" * 65536, b"10000\r\n" + b"x" * 65536 + b"\r\n", b"x" * 65536, b"", b"X: y\r\n" * 100]
+    clients = []
+    for head in heads:
+        client = socket.create_connection(("127.0.0.1", port))
+        client.setblocking(False)
+        clients.append([client, head])
+
+    def are_cut():
+        for i, (client, rest) in enumerate(clients):
+            try:
+                if not rest and not pieces[i]:
+                    client.send(b"\r\n")
+                clients[i][1] = rest[client.send(rest):] or pieces[i]
+            except BlockingIOError:
+                pass
+            except OSError:
+                clients[i][0].close()
+                del clients[i], pieces[i]
+                break
+        return not clients
+    until(are_cut, "all are cut off", timeout=90, pause=0.001)
+    contains(get(port), "gpumon_source_up 1", "what is served afterwards")
+    grown = resident(process) - before
+    check(grown < 3 << 20, f"it has grown by {grown} bytes")
+    kit.stop(process)
+
+
 def test_nonsense(kit):
     """Bytes that are no HTTP, and clients that leave, change nothing."""
     process, port = kit.serve()
