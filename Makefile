@@ -7,7 +7,11 @@ ifneq ($(words $(CURDIR)),1)
 $(error make cannot build in a folder with a space in its path: move "$(CURDIR)" to another one)
 endif
 
-VERSION := 0.2.0
+HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
+VERSION := $(shell sed -n 's/^.define GPUMON_VERSION "\(.*\)"$$/\1/p' '$(HERE)/kmod/uapi/gpumon_version.h')
+ifeq ($(VERSION),)
+$(error no version in kmod/uapi/gpumon_version.h of $(HERE))
+endif
 KERNELDIR ?= /lib/modules/$(shell uname -r)/build
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -19,7 +23,6 @@ CUDA ?= $(or $(wildcard $(shell cat '$(HERE)/inject/obj/cuda' 2>/dev/null)),/usr
 DKMSDIR ?= /usr/src/gpumon-$(VERSION)
 DKMSKERNEL ?= $(shell uname -r)
 
-HERE := $(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 # What an environment calls BUILD is something else.
 ifeq ($(origin BUILD),environment)
 BUILD := $(HERE)
@@ -149,6 +152,10 @@ lab-tests: lab-mock
 lab-nvidia:
 	+$(MAKE) -C tests/nvidia all
 
+# For scripts.
+version:
+	@echo '$(VERSION)'
+
 # The sources as a tarball, and Debian's packages of them, in dist/.
 dist:
 	packaging/dist
@@ -221,5 +228,5 @@ help:
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
 	dkms-source dkms-install dkms-uninstall clean lab-module lab-mock lab-tests lab-nvidia style check check-full check-deep demo \
-	fuzz mutants bench dist deb \
+	fuzz mutants bench version dist deb \
 	check-device bench-device help

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #include <asm/local64.h>
 
-#define GPUMON_VERSION "0.2.0"
+#include "uapi/gpumon_version.h"
 
 /* Table slots are numbered from 0, this is "no slot". */
 #define GPUMON_NONE (~0U)

@@ -2,7 +2,6 @@
 #ifndef GPUMON_LIB_VERSION_H
 #define GPUMON_LIB_VERSION_H
 
-/* Must equal MODULE_VERSION, and PACKAGE_VERSION of dkms.conf. */
-#define GPUMON_VERSION "0.2.0"
+#include "../kmod/uapi/gpumon_version.h"
 
 #endif /* GPUMON_LIB_VERSION_H */

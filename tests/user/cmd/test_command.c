@@ -2,6 +2,7 @@
 /* Command lines: help, wrong usage, exit status, errors as JSON. */
 #include "lib/json.h"
 #include "lib/options.h"
+#include "lib/version.h"
 #include "lib/wait.h"
 #include "common.h"
 
@@ -235,7 +236,7 @@ static void help_and_version(void **state)
 
 	c = capture("", "--version", NULL);
 	assert_int_equal(c.status, GPUMON_EXIT_OK);
-	assert_string_equal(c.out, "gpumon-user 0.2.0 (netlink schema 2)\n");
+	assert_string_equal(c.out, "gpumon-user " GPUMON_VERSION " (netlink schema 2)\n");
 	captured_free(&c);
 }
 

@@ -14,6 +14,7 @@
 #include "driver/metrics_meaning.h"
 #include "driver/metrics_model.h"
 #include "lib/memory.h"
+#include "lib/version.h"
 #include "lib/wait.h"
 
 #define ID  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -317,7 +318,8 @@ static void counters_survive_reloads(void **state)
 	read_at(readings, &model, &none);
 	is(readings, DONE, "280");
 	is(readings, "gpumon_source_info{source=\"kmod\",version=\"0.2.0\",schema=\"2\"}", NULL);
-	is(readings, "gpumon_source_info{source=\"bpf\",version=\"0.2.0\",schema=\"2\"}", "1");
+	is(readings,
+	   "gpumon_source_info{source=\"bpf\",version=\"" GPUMON_VERSION "\",schema=\"2\"}", "1");
 	gpumon_readings_free(readings);
 }
 
