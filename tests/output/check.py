@@ -8,6 +8,8 @@ from verdict import SLOWER, Skip, equal  # noqa: E402,F401
 
 # Folder with the output of produce, set by run.
 files = None
+# gpumon-user, set by run.
+program = None
 
 
 def test(function):

@@ -461,7 +461,7 @@ const struct gpumon_command gpumon_command_stat = {
 	.name = "stat",
 	.summary = "Show what was counted: probes, rings, tables of the drivers, processes, losses",
 	.usage =
-		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group NAME] [--cgroup]\n"
+		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group GROUP] [--cgroup]\n"
 		"                        [--reset] [--source SOURCE] [--output FILE] [--run-as USER] [-- COMMAND [ARGUMENT]…]",
 	.help = "Tables of a driver are named GROUP.TABLE. A histogram has columns for the number of values\n"
 		"(-N), percentiles and the highest value; a level has its value now, and its maximum (-MAX).\n"
@@ -481,7 +481,7 @@ const struct gpumon_command gpumon_command_stat = {
 		"      --json             one JSON document (a line each with --interval)\n"
 		"  -i, --interval TIME    what changed in each TIME (1, 0.5, 200ms), until stopped\n"
 		"  -n, --count N          stop after N intervals\n"
-		"  -g, --group NAME       only this group\n"
+		"  -g, --group GROUP      only this group\n"
 		"      --cgroup           containers and cgroups in place of processes\n"
 		"      --reset            begin a new period and show the one that ended, exactly\n"
 		"  -d, --duration TIME    what happens in that time from now on\n"

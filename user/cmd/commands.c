@@ -15,6 +15,11 @@ static const struct gpumon_command *const commands[] = {
 
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+const struct gpumon_command *gpumon_command_at(size_t i)
+{
+	return i < N_COMMANDS ? commands[i] : NULL;
+}
+
 static void print_overview(FILE *out)
 {
 	fputs("Usage: gpumon-user COMMAND [OPTION]…\n\n"
@@ -69,6 +74,11 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 		fprintf(context->out, "gpumon-user %s (netlink schema %d)\n", GPUMON_VERSION,
 			GPUMON_SCHEMA);
 		return GPUMON_EXIT_OK;
+	}
+	/* Shells ask so, see user/completion/. */
+	if (!strcmp(argv[1], "--complete")) {
+		gpumon_privileges_keep(0);
+		return gpumon_complete(context, argc - 2, argv + 2);
 	}
 	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
 		if (argc > 3)

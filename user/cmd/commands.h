@@ -31,6 +31,19 @@
 extern const struct gpumon_command GPUMON_COMMANDS(GPUMON_COMMAND_DECLARE) gpumon_command_stat;
 #undef GPUMON_COMMAND_DECLARE
 
+/* A command by its place in the table, NULL behind the last. */
+const struct gpumon_command *gpumon_command_at(size_t i);
+
+/**
+ * gpumon_complete() - print what a word of a command line may be, for user/completion/
+ * @context: @out gets a line "WORD<tab>DESCRIPTION" for each, and ":files" where it may be a file
+ * @argc: number of words behind the program's name
+ * @argv: the words; the last one is being typed
+ *
+ * Return: exit status.
+ */
+int gpumon_complete(struct gpumon_context *context, int argc, char **argv);
+
 /**
  * gpumon_run() - find the command and run it; main() without the process
  * @context: the caller sets out, err and root

@@ -240,6 +240,65 @@ static void help_and_version(void **state)
 	captured_free(&c);
 }
 
+/* Completion reads in the help which options take the next word. The parser says the same of each. */
+static void completion_and_the_parser_agree(void **state)
+{
+#define NAME(name) #name,
+	static const char *const names[] = { GPUMON_COMMANDS(NAME) };
+#undef NAME
+	unsigned int n = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct captured options = capture("", "--complete", names[i], "-", NULL);
+		char *rest = options.out, *line;
+
+		assert_int_equal(options.status, GPUMON_EXIT_OK);
+		while ((line = strsep(&rest, "\n")) && *line) {
+			char *option = strsep(&line, "\t");
+			struct captured parsed, next;
+
+			/* "--name=" never takes the next word. */
+			if (option[strlen(option) - 1] == '=' || !strcmp(option, "--help"))
+				continue;
+			parsed = capture("", names[i], option, "--first", "--second", NULL);
+			next = capture("", "--complete", names[i], option, "-", NULL);
+			if (!strstr(parsed.err, "unknown option --first") ==
+			    !strncmp(next.out, "--", 2))
+				fail_msg("%s %s: %s%s", names[i], option, parsed.err, next.out);
+			captured_free(&parsed);
+			captured_free(&next);
+			n++;
+		}
+		captured_free(&options);
+	}
+	assert_true(n > 200);
+}
+
+/* Whatever is on the line, there is an answer. */
+static void completion_of_odd_lines(void **state)
+{
+	static const char *const words[] = { "",	 "=",	"-",	    "--",
+					     "---",	 "--=", "--source", "--x=y",
+					     "-p",	 "set", "record",   "\t\n",
+					     "--graphs", "on",	"--into",   "--count" };
+	static const char *const names[] = {
+		"record", "set", "probe", "stat", "flamegraph", "help"
+	};
+	size_t n = sizeof(words) / sizeof(words[0]);
+
+	(void)state;
+	for (size_t i = 0; i < 6 * n * n * n; i++) {
+		struct captured c = capture("", "--complete", names[i / n / n / n],
+					    words[i / n / n % n], words[i / n % n], words[i % n],
+					    NULL);
+
+		assert_int_equal(c.status, GPUMON_EXIT_OK);
+		assert_string_equal(c.err, "");
+		captured_free(&c);
+	}
+}
+
 static void durations(void **state)
 {
 	static const struct {
@@ -308,6 +367,8 @@ int main(void)
 		cmocka_unit_test(wrong_usage),
 		cmocka_unit_test(wrong_usage_as_json),
 		cmocka_unit_test(help_and_version),
+		cmocka_unit_test(completion_and_the_parser_agree),
+		cmocka_unit_test(completion_of_odd_lines),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(another_schema),
 		cmocka_unit_test(signals_end_a_sleep),
