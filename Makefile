@@ -18,6 +18,7 @@ DESTDIR ?=
 INSTALL ?= install
 MANDIR ?= $(PREFIX)/share/man
 LIBDIR ?= $(PREFIX)/lib
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 # Where the library was built with headers of another folder, it is installed with them.
 CUDA ?= $(or $(wildcard $(shell cat '$(HERE)/inject/obj/cuda' 2>/dev/null)),/usr/local/cuda)
 DKMSDIR ?= /usr/src/gpumon-$(VERSION)
@@ -83,6 +84,11 @@ install: modules_install install-user \
 install-user: user
 	+$(MAKE) -C user install PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)'
 	$(INSTALL) -D -m 0644 Documentation/man/gpumon.8 '$(DESTDIR)$(MANDIR)/man8/gpumon.8'
+
+# What distributions' packages have: all, with the module as sources for dkms.
+install-package: install-user install-inject dkms-source
+	$(INSTALL) -d '$(DESTDIR)$(UNITDIR)'
+	$(INSTALL) -m 0644 packaging/systemd/*.service packaging/systemd/*.socket '$(DESTDIR)$(UNITDIR)'
 
 uninstall:
 	+$(MAKE) -C user uninstall PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)'
@@ -156,9 +162,12 @@ lab-nvidia:
 version:
 	@echo '$(VERSION)'
 
-# The sources as a tarball, and Debian's packages of them, in dist/.
+# The sources as a tarball, and packages of them, in dist/.
 dist:
 	packaging/dist
+
+rpm:
+	packaging/build-rpm
 
 deb:
 	packaging/build-deb
@@ -208,7 +217,7 @@ help:
 	@echo 'make install            both, below DESTDIR= (PREFIX=$(PREFIX) for the tool)'
 	@echo 'make dkms-install       the module through dkms, also an update; dkms-uninstall takes it away'
 	@echo 'make clean'
-	@echo 'make dist               the sources of the last commit, dist/gpumon-VERSION.tar.gz; make deb: packages, too'
+	@echo 'make dist               the sources of the last commit, dist/gpumon-VERSION.tar.gz; make deb, make rpm: packages, too'
 	@echo
 	@echo 'make demo               records an OpenCL program here, then the module in a VM: no GPU needed'
 	@echo '                        (tests/demo/live: the first part alone, a minute)'
@@ -226,7 +235,7 @@ help:
 	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= SYSROOT= DESTDIR= PREFIX= LIBDIR= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
-.PHONY: all modules modules_install user inject install-inject bpf install install-user uninstall \
+.PHONY: all modules modules_install user inject install-inject bpf install install-user install-package uninstall \
 	dkms-source dkms-install dkms-uninstall clean lab-module lab-mock lab-tests lab-nvidia style check check-full check-deep demo \
-	fuzz mutants bench version dist deb \
+	fuzz mutants bench version dist deb rpm \
 	check-device bench-device help
