@@ -164,6 +164,8 @@ class Plan:
             self.add("suite-6.1-arm64", "build/6.1-arm64 prepare/7", lambda: self.suite_arm64("6.1-arm64"))
             self.add("suite-7-arm64", "prepare/7", lambda: self.suite_arm64("7-arm64"))
             self.add("build/packages", "", lambda: passes("tests/build/packages"))
+            # In a copy of the root in which those are built.
+            self.add("build/packages-others", "~build/packages", lambda: passes("tests/build/packages-others"))
 
     def suite_arm64(self, name):
         return (steps.build_arm64(name, *steps.ORDINARY) and

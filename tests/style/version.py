@@ -16,6 +16,8 @@ MAN = "Documentation/man"
 PAGE = r'^\.TH .* "gpumon ([^"]*)"'
 OTHERS = (
     ("dkms.conf", r'^PACKAGE_VERSION="(.*)"$'),
+    ("packaging/rpm/gpumon.spec", r"^Version: +(\S+)$"),
+    ("packaging/arch/PKGBUILD", r"^pkgver=(\S+)$"),
     ("Documentation/develop/adding-a-command.md", PAGE),
     ("Documentation/user/examples.md", r"^version (\S+)$"),
 )
