@@ -8,12 +8,12 @@ from verdict import Skip, check, equal, until
 
 JOURNALD = "/lib/systemd/systemd-journald"
 # In a mount namespace of its own: another /run for journald, which has opened the kernel's log before another file is
-# put over it.
+# put over it. It ends with the shell, and does not stay with the output of the tests open.
 MACHINE = f"""
 set -e
 mount -t tmpfs tmpfs /run
 mkdir /run/systemd
-{JOURNALD} &
+setpriv --pdeathsig KILL {JOURNALD} &
 until [ -S /run/systemd/journal/socket ]; do sleep 0.05; done
 echo $$ >"$1/pid"
 touch "$1/started"
