@@ -18,6 +18,10 @@ OTHERS = (
     ("dkms.conf", r'^PACKAGE_VERSION="(.*)"$'),
     ("packaging/rpm/gpumon.spec", r"^Version: +(\S+)$"),
     ("packaging/arch/PKGBUILD", r"^pkgver=(\S+)$"),
+    ("packaging/kubernetes/chart/Chart.yaml", r"^version: (\S+)$"),
+    ("packaging/kubernetes/chart/Chart.yaml", r'^appVersion: "(.*)"$'),
+    ("packaging/kubernetes/daemonset.yaml", r'app.kubernetes.io/version: "(.*)"$'),
+    ("packaging/kubernetes/daemonset.yaml", r'image: "gpumon:(.*)"$'),
     ("Documentation/develop/adding-a-command.md", PAGE),
     ("Documentation/user/examples.md", r"^version (\S+)$"),
 )
