@@ -31,6 +31,9 @@ ROUTE = """
 route: {{ receiver: hook, group_by: [alertname, job], group_wait: 0s, group_interval: 1s }}
 receivers: [ {{ name: hook, webhook_configs: [ url: "http://127.0.0.1:{hook}/" ] }} ]
 """
+# Alerts that fire at once, and the jobs whose samples they are of.
+FIRED = {(name, job) for name in ("GpumonXidHardware", "GpumonReset", "GpumonHang", "GpumonStarved")
+         for job in ("plain", "tls", "node")}
 
 
 def query(port, text):
@@ -105,8 +108,9 @@ def check_alert(alert):
 
 
 def test_scrapes(kit):
-    """Scraped in the clear, by TLS with a password, and as a file by node_exporter: a counter goes on over a reset
-    and a reload, and an Xid fires its alert, which arrives at the alertmanager's web hook."""
+    """Scraped in the clear, by TLS with a password, and as a file by node_exporter: a counter goes on over a reset,
+    a reload, and restarts of both sides; an Xid, a reset, a hang and a job that starves fire their alerts, which arrive
+    at the alertmanager's web hook."""
     for program in ("prometheus", "prometheus-alertmanager", "prometheus-node-exporter", "openssl"):
         need(program)
     kit.set(xid=1)
@@ -118,7 +122,8 @@ def test_scrapes(kit):
     manager, ports["alertmanager"] = start_alertmanager(kit, hook)
     config = kit.folder / "prometheus.yml"
     config.write_text(CONFIG.format(folder=kit.folder, rules=check_packaging.RULES, **ports), encoding="utf-8")
-    server, web = start_service(kit, "prometheus", f"--config.file={config}", f"--storage.tsdb.path={kit.folder}/data")
+    storage = f"--config.file={config}", f"--storage.tsdb.path={kit.folder}/data"
+    server, web = start_service(kit, "prometheus", *storage)
     until(lambda: sum(query(web, "up").values()) == 3, "all are scraped", timeout=90)
     equal(set(query(web, "node_textfile_scrape_error").values()), {0.0}, "node_exporter's errors with the file")
     served = [line + "\n" for line in get(ports["node"]).splitlines() if "gpumon_" in line]
@@ -130,16 +135,27 @@ def test_scrapes(kit):
     until(lambda: set(query(web, value).values()) == {7.0}, "the counter after a reset")
     kit.set(period=1, since=70, scale=3)
     until(lambda: set(query(web, value).values()) == {10.0}, "the counter after a reload")
-    kit.set(xid=4)
+    kit.set(xid=4, reset=1, hang=1, starved=1)
     until(lambda: set(query(web, 'gpumon_alerts_total{kind="xid",code="79"}').values()) == {5.0},
           "Xids: one, and four since the reload")
     until(lambda: len(query(web, 'ALERTS{alertname="GpumonXidHardware",alertstate="firing"}')) == 3,
           "the rule of packaging/ fires for each")
-    until(lambda: {alert["labels"]["job"] for alert in hook.alerts} == {"plain", "tls", "node"},
+    until(lambda: {(alert["labels"]["alertname"], alert["labels"]["job"]) for alert in hook.alerts} == FIRED,
           "the alerts are at the web hook")
     for alert in hook.alerts:
-        equal(alert["labels"]["alertname"], "GpumonXidHardware", "alert at the hook")
-        check_alert(alert)
+        if alert["labels"]["alertname"] == "GpumonXidHardware":
+            check_alert(alert)
+    # The exporter is started again, then Prometheus: a counter that begins again, and all of it is still known.
+    kit.stop(plain)
+    plain = kit.serve(port=ports["plain"])[0]
+    count = 'gpumon_ring_done_total{job="plain",ring="ring0"}'
+    until(lambda: list(query(web, f"resets({count}[10m])").values()) == [1.0], "the exporter's restart")
+    server.terminate()
+    server.wait()
+    server, web = start_service(kit, "prometheus", *storage)
+    kit.set(scale=5)
+    until(lambda: list(query(web, count).values()) == [5.0], "the counter after both have been started again")
+    equal(list(query(web, f"resets({count}[10m])").values()), [1.0], "what Prometheus knows of it")
     check(query(web, "histogram_quantile(0.5, sum by (le) (gpumon_ring_run_seconds_bucket))"), "a quantile")
     for process in (plain, tls, writer):
         kit.stop(process)
