@@ -320,7 +320,7 @@ static char *text_of_file(const char *name)
 }
 
 /* One at a time, in their order, while the sources are read on. */
-static void commands_wait_for_each_other(void **state)
+static void commands_run_one_at_a_time(void **state)
 {
 	char command[512], records_of_all[16384] = "", *said;
 	struct captured c;
@@ -500,7 +500,7 @@ int main(void)
 		cmocka_unit_test(losses),
 		cmocka_unit_test(a_burst_is_counted),
 		cmocka_unit_test(a_command_gets_it),
-		cmocka_unit_test(commands_wait_for_each_other),
+		cmocka_unit_test(commands_run_one_at_a_time),
 		cmocka_unit_test(it_goes_on_where_it_ended),
 		cmocka_unit_test(commands_are_not_lost),
 		cmocka_unit_test(no_source),
