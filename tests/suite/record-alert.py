@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=once tool icount cpus=2 timeout=240
-"""gpumon-user record --continuous: an alert of the module makes a capture, in which it is."""
+"""gpumon-user record --continuous: an alert of the module makes a capture, in which it is. An exporter of metrics on the
+same machine has all of them, too, and neither ends the other.
+"""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,6 +21,7 @@ from gpumon_netlink import Gpumon
 
 TOOL = lab.BUILD + "/gpumon-user"
 ALERT = 61
+METRICS = "gpumon.prom"
 REASON = "written because of "
 OF_ALERT = REASON + "an alert of the gpumon module"
 
@@ -60,6 +64,12 @@ def xid(code):
     lab.equal(g.alert()["code"], code, "code of the alert")
 
 
+def exported():
+    """{code: how many Xids the exporter has counted}"""
+    return {int(code): int(count) for code, count in
+            re.findall(r'^gpumon_alerts_total\{.*code="(\d+)".*\} (\d+)$', lab.read(METRICS), re.M)}
+
+
 folder = tempfile.mkdtemp()
 os.chdir(folder)
 library = folder + "/libgpumon-inject.so"
@@ -68,6 +78,8 @@ nvidia.load()
 lab.load_gpumon()
 g = Gpumon()
 g.alerts_join()
+exporter = subprocess.Popen([TOOL, "metrics", "-o", METRICS, "--interval", "100ms"], stdin=subprocess.DEVNULL)
+lab.until(lambda: os.path.exists(METRICS), "the exporter writes")
 
 lab.step("an Xid makes a capture, and its alert is in it")
 recording = Recording("out")
@@ -87,6 +99,11 @@ lab.until(lambda: len(recording.captures()) > 1, "another capture")
 lab.check(time.monotonic() - began >= 11, "it came too early")
 found += [(4, OF_ALERT + ", and 2 more"), (4, REASON + "the end of the recording")]
 lab.equal(recording.end(), found, "alerts, reasons")
+
+lab.step("the exporter beside it has counted each")
+lab.until(lambda: exported() == {79: 1, 13: 1, 31: 1, 48: 1}, "Xids of the exporter")
+exporter.terminate()
+lab.equal(exporter.wait(60 * lab.SLOWER), 0, "exit status of metrics")
 
 lab.step("without the module's part, it asks for none")
 recording = Recording("without", "--no-driver")
