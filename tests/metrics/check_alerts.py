@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from verdict import Skip, check, equal, until
+from verdict import Skip, check, communicate, equal, until
 
 JOURNALD = "/lib/systemd/systemd-journald"
 # In a mount namespace of its own: another /run for journald, which has opened the kernel's log before another file is
@@ -92,6 +92,24 @@ def test_in_the_journal(kit):
          "GPUMON_ALERT_COUNT": "1", "PRIORITY": "3"}, "fields")
     check(found[0]["MESSAGE"].startswith("0000:01:00.0: xid 50  pid=1253"), f"message {found[0]['MESSAGE']}")
     equal(len(machine.journal("MESSAGE_ID=1e565a303f1547938bd2d458fb30afa7")), 3, "entries by MESSAGE_ID")
+    machine.end()
+
+
+def test_what_could_not_be_told_is_told_again(kit):
+    """Nothing is noted as told behind an output that fails."""
+    machine = Machine(kit)
+    words = machine.words(kit.program, "alerts", f"--resume={kit.folder / 'state'}", "--duration=30s")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        service = kit.start(*words, stdout=full, stderr=subprocess.PIPE)
+        machine.write(XID.format(0, 79), XID.format(1, 48))
+        check("No space left" in communicate(service, 60)[1].decode(), "what it says of its output")
+    equal(service.returncode, 1, "exit status")
+    service = kit.start(*words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    machine.write(XID.format(0, 79), XID.format(1, 48))
+    found = [service.stdout.readline().decode() for _ in range(2)]
+    check("xid 79" in found[0] and "xid 48" in found[1], f"what is told then: {found}")
+    service.terminate()
+    communicate(service, 60)
     machine.end()
 
 

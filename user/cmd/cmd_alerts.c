@@ -31,6 +31,7 @@
  * @resume: file of what was told, NULL for none
  * @boot_id: as in gpumon_alert_state
  * @unsaved: something was told since the file was written
+ * @untold: an alert could not be told: the file stays as it is, and the next start tells it
  * @unsaved_told: that it cannot be written was said
  * @count: stop after this number, 0 for no end
  * @duration_ns: stop after that time, 0 for no end
@@ -50,6 +51,7 @@ struct alerts_run {
 	const char *resume;
 	char boot_id[40];
 	bool unsaved;
+	bool untold;
 	bool unsaved_told;
 	uint64_t count;
 	uint64_t duration_ns;
@@ -212,8 +214,8 @@ static bool is_shown(const struct alerts_run *run, const struct gpumon_alert *al
 	return seen && alert->time_ns.v <= seen->time_ns.v && alert->count.v <= seen->count.v;
 }
 
-static int show_alerts(struct alerts_run *run, const struct gpumon_model *model,
-		       struct gpumon_error *err)
+static int show_each(struct alerts_run *run, const struct gpumon_model *model,
+		     struct gpumon_error *err)
 {
 	for (size_t i = 0; i < model->n_alerts && !alerts_enough(run); i++) {
 		const struct gpumon_alert *alert = &model->alerts[i];
@@ -230,6 +232,15 @@ static int show_alerts(struct alerts_run *run, const struct gpumon_model *model,
 	}
 	fflush(run->context->out);
 	return ferror(run->context->out) ? gpumon_error_output(err) : 0;
+}
+
+static int show_alerts(struct alerts_run *run, const struct gpumon_model *model,
+		       struct gpumon_error *err)
+{
+	int ret = show_each(run, model, err);
+
+	run->untold |= ret != 0;
+	return ret;
 }
 
 static int tell_loss(struct alerts_run *run, const char *cause, uint64_t now, uint64_t *before,
@@ -423,7 +434,7 @@ static void save_state(struct alerts_run *run, const struct gpumon_alert_sources
 	};
 	struct gpumon_error err;
 
-	if (!run->resume || !run->unsaved)
+	if (!run->resume || !run->unsaved || run->untold)
 		return;
 	memcpy(state.boot_id, run->boot_id, sizeof(state.boot_id));
 	run->unsaved = false;
