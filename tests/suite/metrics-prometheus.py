@@ -32,6 +32,7 @@ ROUTE = """
 route: { receiver: hook, group_by: [alertname], group_wait: 0s, group_interval: 1s }
 receivers: [ { name: hook, webhook_configs: [ { url: "http://127.0.0.1:%d/" } ] } ]
 """
+EXPORT = [TOOL, "metrics", "--listen", "127.0.0.1:%d" % EXPORTER, "--source=module", "--hang=2s", "--starved=2s"]
 SECONDS = 20
 FIRED = {"GpumonXidHardware", "GpumonXidMemoryAges", "GpumonXidProgram", "GpumonXidOther", "GpumonReset", "GpumonHang",
          "GpumonStarved", "GpumonJobErrors", "GpumonBusyButStarving", "GpumonIdleButQueued", "GpumonJobsNotFollowed"}
@@ -92,7 +93,7 @@ for name, text in (("prometheus.yml", CONFIG), ("alertmanager.yml", ROUTE % hook
 lab.load(devices=1, rings=4, hw_limit=1, service_ns=1000000, timeout_ms=600000, gpumon={"max_jobs": 64})
 nvidia.load()
 lab.insmod("tests/mock/amdgpu")
-exporter = start(TOOL, "metrics", "--listen", "127.0.0.1:%d" % EXPORTER, "--source=module", "--hang=2s", "--starved=2s")
+exporter = start(*EXPORT)
 start("prometheus-alertmanager", "--config.file=alertmanager.yml", "--storage.path=alertmanager",
       "--cluster.listen-address=", "--web.listen-address=127.0.0.1:%d" % MANAGER)
 start("prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data",
@@ -136,6 +137,12 @@ lab.load_gpumon()
 lab.until(lambda: query("gpumon_source_up") == [1], "it is back", timeout=120)
 lab.submit("-r", "all", "-n", 11, "-w")
 equal_account("after it")
+
+lab.step("there is no room for all series")
+exporter.terminate()
+lab.equal(exporter.wait(60 * lab.SLOWER), 0, "exit status of metrics")
+exporter = start(*EXPORT, "--max-series=100")
+lab.until(lambda: "GpumonSeriesFolded" in told(), "the alert", timeout=120)
 for process in reversed(started):
     process.terminate()
     process.wait(60 * lab.SLOWER)
