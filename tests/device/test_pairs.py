@@ -9,6 +9,7 @@ import glob
 import importlib.machinery
 import importlib.util
 import io
+import itertools
 import os
 import shutil
 import struct
@@ -301,7 +302,7 @@ class Addition(unittest.TestCase):
 
     class Recorder(checks_cost.Recorder):
         def __init__(self, is_with, subject):
-            super().__init__(1, checks_cost.LOOKS, is_with)
+            super().__init__(1, checks_cost.LOOKS, is_with, True)
             self.subject = subject
             self.kinds = {attach.STACK, attach.FRAME}
 
@@ -316,27 +317,43 @@ class Addition(unittest.TestCase):
             self.library_ns += 20000000 if self.is_with else 10000000
 
     class Subject:
-        def __init__(self):
+        """speeds: how much longer all takes in the segments that count, one after the other."""
+        steps = 10
+
+        def __init__(self, speeds=(1,)):
             self.recorded_with = []
+            self.speeds = itertools.cycle(speeds)
+            self.median_step = self.yardstick = None
 
         def segment(self, window, steps=None):
             """The first of a capture, and the first captures, are slow."""
-            slow = 50 if steps or len(self.recorded_with) < 3 else 1
-            return slow * (1020000 if self.recorded_with[-1] else 1000000)
+            slow = 50 if steps or len(self.recorded_with) < 3 else next(self.speeds)
+            taken = slow * (1020000 if self.recorded_with[-1] else 1000000)
+            self.median_step, self.yardstick = taken, slow * 500000 * self.steps
+            return taken
 
-    def run_all(self):
-        subject = self.Subject()
+    def run_all(self, *speeds):
+        subject = self.Subject(speeds or (1,))
         recorders = {is_with: self.Recorder(is_with, subject) for is_with in (True, False)}
         return subject, recorders, checks_cost.measure(subject, recorders, 0)
 
     def test_known(self):
         subject, recorders, measured = self.run_all()
-        s = pairs.summary(measured)
-        self.assertEqual((s["pairs"], s["median"], s["q1"], s["q3"]), (8, 1.02, 1.02, 1.02))
+        for name in "whole", "median steps", "by the yardstick":
+            s = pairs.summary(measured[name])
+            self.assertEqual((s["pairs"], s["median"], s["q1"], s["q3"]), (8, 1.02, 1.02, 1.02))
         self.assertEqual(len(subject.recorded_with), 2 * 8 + 2)
         self.assertEqual((recorders[True].share(), recorders[False].share()), (1, 0.5))
         self.assertEqual([one.wrong() for one in recorders.values()], [[], []])
         self.assertTrue(pairs.goal_line("decode", "looks", s, None).endswith("MISSED"))
+
+    def test_speed(self):
+        """A machine whose speed changes: the yardstick has the ratio all the same."""
+        _, _, measured = self.run_all(1, 1.5, 2)
+        whole, scaled = (pairs.summary(measured[name]) for name in ("whole", "by the yardstick"))
+        self.assertGreater(whole["q3"] - whole["q1"], 0.5)
+        for value in scaled["median"], *scaled["sure"]:
+            self.assertAlmostEqual(value, 1.02)
 
     def test_wrong(self):
         """A figure of captures that are not what they should be is none."""
@@ -363,8 +380,8 @@ class Addition(unittest.TestCase):
             finally:
                 steps.OUT = before
         text = "\n".join(steps.lines[said:])
-        for part in ("decode, with looks : without: median 1.020, quartiles 1.020 to 1.020, 95 % 1.020 to 1.020",
-                     "8 pairs; a step 1.000 ms without, added 0.020 ms",
+        for part in ("decode, whole: median 1.020, quartiles 1.020 to 1.020, 95 % 1.020 to 1.020",
+                     "decode, by the yardstick: median 1.020", "decode, with looks : without, 8 pairs; a step 1.000 ms without, added 0.020 ms",
                      "threads of the library: 1.00 % of a processor with looks, 0.50 % without",
                      "not ok goal decode looks: 1.020, at most 1.01: MISSED"):
             self.assertIn(part, text)
