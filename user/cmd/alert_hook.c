@@ -63,17 +63,13 @@ static void alert_variables(const struct gpumon_alert *alert, struct variable of
 
 void gpumon_alert_hook_add(struct gpumon_alert_hook *hook, const struct gpumon_alert *alert)
 {
-	struct gpumon_alert *added;
-
 	if (!hook->command)
 		return;
 	if (hook->waiting.n_alerts >= GPUMON_ALERT_HOOK_MAX) {
 		hook->skipped++;
 		return;
 	}
-	added = gpumon_model_add_alert(&hook->waiting);
-	*added = *alert;
-	gpumon_fields_copy(&gpumon_alert_fields, added);
+	gpumon_model_copy_alert(&hook->waiting, alert);
 }
 
 static void remove_first(struct gpumon_alert_hook *hook)

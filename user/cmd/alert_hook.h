@@ -34,7 +34,7 @@ struct gpumon_alert_hook {
 	int pidfd;
 };
 
-/* Copies the alert. A command without room for it is told of when the next one begins. */
+/* Copies the alert. Where GPUMON_ALERT_HOOK_MAX wait already, it is only counted, in @skipped. */
 void gpumon_alert_hook_add(struct gpumon_alert_hook *hook, const struct gpumon_alert *alert);
 
 /* Reap the command if it has ended, and begin the next one. True: one began or ended. */

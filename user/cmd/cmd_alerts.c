@@ -423,7 +423,7 @@ static int load_state(struct alerts_run *run, uint64_t *log_from, struct gpumon_
 	return ret;
 }
 
-/* The program goes on without the file: what was told is told again after the next start. */
+/* A file that cannot be written does not end the program. The next start then reports these alerts again. */
 static void save_state(struct alerts_run *run, const struct gpumon_alert_sources *sources)
 {
 	struct gpumon_alert_state state = {
@@ -440,7 +440,7 @@ static void save_state(struct alerts_run *run, const struct gpumon_alert_sources
 	run->unsaved = false;
 	if (gpumon_alert_state_save(run->resume, &state, &err) && !run->unsaved_told) {
 		fprintf(run->context->err,
-			"gpumon-user: --resume: %s; the next start tells again what is told now\n",
+			"gpumon-user: --resume: %s; the next start will report alerts from now on a second time\n",
 			err.message);
 		run->unsaved_told = true;
 	}
@@ -638,8 +638,8 @@ const struct gpumon_command gpumon_command_alerts = {
 		"                         GPUMON_ALERT_KIND, _CODE, _DEVICE, _MESSAGE, _GROUP, _PROCESS,\n"
 		"                         _PID, _SOURCE, _TIME_NS, _COUNT and _SKIPPED in its environment\n"
 		"      --journal          write each to systemd's journal with its fields, not to the output\n"
-		"      --resume FILE      begin with what came since the last run with this file, also\n"
-		"                         commands that did not end; what is told is noted there\n"
+		"      --resume FILE      begin with the alerts since the last run with this file, and with\n"
+		"                         the commands that it left; the file says what was reported\n"
 		"      --hang TIME        also tell of each job that is on the hardware for longer (5s,\n"
 		"                         500ms), by the module or else by BPF\n"
 		"      --starved TIME     also of each that waits in its queue for longer\n"

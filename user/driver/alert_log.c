@@ -160,14 +160,6 @@ static bool same_kind(const struct gpumon_alert *a, const struct gpumon_alert *b
 	       same_text(a->device, b->device);
 }
 
-static void give(struct gpumon_model *model, const struct gpumon_alert *alert)
-{
-	struct gpumon_alert *given = gpumon_model_add_alert(model);
-
-	*given = *alert;
-	gpumon_fields_copy(&gpumon_alert_fields, given);
-}
-
 static struct log_place *place_of(struct gpumon_alert_log *log, const struct gpumon_alert *alert,
 				  struct gpumon_model *model)
 {
@@ -182,7 +174,7 @@ static struct log_place *place_of(struct gpumon_alert_log *log, const struct gpu
 	if (log->n_places < PLACES)
 		return &log->places[log->n_places++];
 	if (oldest->held)
-		give(model, &oldest->last);
+		gpumon_model_copy_alert(model, &oldest->last);
 	gpumon_fields_free(&gpumon_alert_fields, &oldest->last);
 	memset(oldest, 0, sizeof(*oldest));
 	return oldest;
@@ -207,7 +199,7 @@ static void count_alert(struct gpumon_alert_log *log, struct gpumon_alert *alert
 	place->held = log->gathers || place->given >= BURST;
 	if (!place->held) {
 		place->given++;
-		give(model, &place->last);
+		gpumon_model_copy_alert(model, &place->last);
 	}
 }
 
@@ -224,7 +216,7 @@ static void give_held(struct gpumon_alert_log *log, uint64_t burst_ns, struct gp
 		place->held = false;
 		place->since_ns = now;
 		place->given = 1;
-		give(model, &place->last);
+		gpumon_model_copy_alert(model, &place->last);
 	}
 }
 
@@ -425,7 +417,7 @@ int gpumon_alert_log_last(struct gpumon_alert_log *log, struct gpumon_model *mod
 		ret = read_once(log, model, err);
 	end_waiting(log, model);
 	for (size_t i = 0; i < log->n_places; i++)
-		give(model, &log->places[i].last);
+		gpumon_model_copy_alert(model, &log->places[i].last);
 	if (model->n_alerts > first)
 		qsort(model->alerts + first, model->n_alerts - first, sizeof(*model->alerts),
 		      compare_times);

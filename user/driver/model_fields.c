@@ -230,6 +230,14 @@ void gpumon_fields_copy(const struct gpumon_fields *fields, void *of)
 	}
 }
 
+void gpumon_model_copy_alert(struct gpumon_model *model, const struct gpumon_alert *alert)
+{
+	struct gpumon_alert *copy = gpumon_model_add_alert(model);
+
+	*copy = *alert;
+	gpumon_fields_copy(&gpumon_alert_fields, copy);
+}
+
 void gpumon_fields_subtract(const struct gpumon_fields *fields, void *diff, const void *before)
 {
 	for (size_t i = 0; i < fields->n; i++) {

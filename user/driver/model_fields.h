@@ -124,6 +124,8 @@ static inline uint64_t gpumon_model_length_ns(const struct gpumon_model *model)
 void gpumon_fields_free(const struct gpumon_fields *fields, void *of);
 /* Give a structure that was assigned from another one strings of its own. */
 void gpumon_fields_copy(const struct gpumon_fields *fields, void *of);
+/* Adds a copy of an alert to a model. */
+void gpumon_model_copy_alert(struct gpumon_model *model, const struct gpumon_alert *alert);
 /* Subtract the counters of @before from those of @diff, a copy of the later structure. */
 void gpumon_fields_subtract(const struct gpumon_fields *fields, void *diff, const void *before);
 
