@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/array.h"
 #include "lib/memory.h"
 #include "sqlite_file.h"
 
@@ -317,46 +318,66 @@ void gpumon_sql_run(struct gpumon_sql *sql, const char *text)
 		keep(sql, sqlite3_exec(sql->db, text, NULL, NULL, NULL));
 }
 
+/* Stacks have millions of rows: to compile a statement takes longer than to run it. */
+static sqlite3_stmt *single_insert(struct gpumon_sql *sql, const char *table, int width)
+{
+	struct gpumon_sql_single *single;
+	char *text, marks[64] = "?";
+
+	for (uint32_t i = 0; i < sql->single_used; i++) {
+		if (!strcmp(sql->single[i].table, table))
+			return sql->single[i].insert;
+	}
+	for (int i = 1; i < width; i++)
+		strcat(marks, ",?");
+	single = GPUMON_ARRAY_ADD(sql->single, sql->single_used, sql->single_room);
+	single->table = table;
+	single->insert = NULL;
+	text = sqlite3_mprintf("INSERT INTO \"%w\" VALUES (%s)", table, marks);
+	keep(sql, text ? sqlite3_prepare_v3(sql->db, text, -1, SQLITE_PREPARE_PERSISTENT,
+					    &single->insert, NULL) :
+			 SQLITE_NOMEM);
+	sqlite3_free(text);
+	return single->insert;
+}
+
 void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types, ...)
 {
-	sqlite3_stmt *statement = NULL;
-	int width = (int)strlen(types);
+	sqlite3_stmt *insert;
 	va_list values;
-	char *text, marks[64] = "?";
 
 	wait_for_writer(sql);
 	if (sql->failed)
 		return;
-	for (int i = 1; i < width; i++)
-		strcat(marks, ",?");
-	text = sqlite3_mprintf("INSERT INTO \"%w\" VALUES (%s)", table, marks);
-	keep(sql, text ? sqlite3_prepare_v2(sql->db, text, -1, &statement, NULL) : SQLITE_NOMEM);
-	sqlite3_free(text);
+	insert = single_insert(sql, table, (int)strlen(types));
+	if (!insert)
+		return;
 	va_start(values, types);
-	for (int i = 0; i < width && statement; i++) {
+	for (int i = 0; types[i]; i++) {
 		if (types[i] == 's') {
 			const char *value = va_arg(values, const char *);
 
-			if (value)
-				keep(sql, sqlite3_bind_text(statement, i + 1, value, -1,
-							    SQLITE_TRANSIENT));
+			keep(sql, sqlite3_bind_text(insert, i + 1, value, -1, SQLITE_TRANSIENT));
 		} else {
 			int64_t value = va_arg(values, int64_t);
 
-			if (value != GPUMON_SQL_NULL)
-				keep(sql, sqlite3_bind_int64(statement, i + 1, value));
+			keep(sql, value == GPUMON_SQL_NULL ?
+					  sqlite3_bind_null(insert, i + 1) :
+					  sqlite3_bind_int64(insert, i + 1, value));
 		}
 	}
 	va_end(values);
-	if (statement)
-		keep(sql, sqlite3_step(statement));
-	sqlite3_finalize(statement);
+	keep(sql, sqlite3_step(insert));
+	sqlite3_reset(insert);
 }
 
 int gpumon_sql_close(struct gpumon_sql *sql)
 {
 	gpumon_sql_run(sql, "COMMIT");
 	end_writer(sql);
+	for (uint32_t i = 0; i < sql->single_used; i++)
+		sqlite3_finalize(sql->single[i].insert);
+	free(sql->single);
 	keep(sql, sqlite3_close(sql->db));
 	sqlite3_vfs_unregister(&sql->vfs);
 	if (!sql->failed && !sql->error)

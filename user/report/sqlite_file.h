@@ -21,6 +21,7 @@
  * @writer: thread that adds rows while the caller makes the next ones, if @has_writer
  * @lock: of @full and @ending
  * @full: the table whose rows it adds; the database is the caller's while there is none
+ * @single: statements of gpumon_sql_put(), one for each table
  */
 struct gpumon_sql {
 	sqlite3 *db;
@@ -34,6 +35,12 @@ struct gpumon_sql {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct gpumon_sql_table *full;
+	struct gpumon_sql_single {
+		const char *table;
+		sqlite3_stmt *insert;
+	} *single;
+	uint32_t single_used;
+	uint32_t single_room;
 };
 
 /**
@@ -51,7 +58,7 @@ void gpumon_sql_run(struct gpumon_sql *sql, const char *text);
 /**
  * gpumon_sql_put - add a row
  * @sql: database
- * @table: its name
+ * @table: its name, which stays valid
  * @types: of each column 's' (a text or NULL, const char *) or 'i' (int64_t)
  */
 void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types, ...);
