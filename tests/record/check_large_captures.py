@@ -25,20 +25,31 @@ def pace():
 
 
 def bounded(mebibytes, seconds):
+    """What takes time in proportion to more than its input ends here, instead of tomorrow."""
     def limit():
         resource.setrlimit(resource.RLIMIT_AS, (mebibytes * MIB, mebibytes * MIB))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+        resource.setrlimit(resource.RLIMIT_CPU, (20 * seconds, 20 * seconds))
     return limit
+
+
+def processor_time():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def all_read(kit, name, mebibytes, seconds):
     """Read it with every command, within limits. Returns their outputs."""
     sizes = {}
+    slower = pace()
     for number, words in enumerate(READERS):
         out = f"out-{name}-{number}"
-        done = kit.run(words[0], name, *words[1:], out,
-                       preexec_fn=bounded(mebibytes, round(seconds * pace())))
+        before, used = slower, processor_time()
+        done = kit.run(words[0], name, *words[1:], out, preexec_fn=bounded(mebibytes, seconds))
+        used, slower = processor_time() - used, pace()
         equal((done.returncode, done.stderr), (0, b""), f"status of {words}")
+        # The machine changes its speed while a command runs, too.
+        limit = seconds * max(before, slower)
+        equal(used <= limit, True, f"{words} took {used:.1f} s of a processor, at most {limit:.1f}")
         sizes[words[0]] = max(sizes.get(words[0], 0), os.path.getsize(kit.path(out)))
     return sizes
 
