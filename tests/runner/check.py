@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""check [--full|--deep] [NAME...]: runs the tests.
+"""check [--full|--deep] [--continue|NAME...]: runs the tests.
 
 Three tasks run at a time (GPUMON_JOBS=n), each as soon as those that it needs are done. Every test prints one
 line: "ok NAME", "not ok NAME: why" or "skip NAME: reason". The explanation of a failure is indented above it.
@@ -19,6 +19,9 @@ tests with NVIDIA's real driver; these kernels and drivers are built if necessar
 on 7-rt, and that of failures on demand on 7-faults: with KASAN or KCSAN these would take days. The kernels are
 built first, with amdgpu and i915. Each fuzzer runs for ten minutes. tests/mutants changes the code, one place at
 a time. All of it takes a night or more; check --deep suite-7-rt runs a part.
+
+--continue: goes on with the last run of this form and this commit. What passed there does not run again, except
+what others still need. For a run that was stopped, and for one whose failures had to do with the machine.
 
 Logs and a table of the time of each test stay in GPUMON_CACHE/checks, for the last ten runs.
 """
@@ -50,8 +53,12 @@ def parse():
     for name in ("full", "deep"):
         scope.add_argument(f"--{name}", dest="scope", action="store_const", const=name, default="check")
     parser.add_argument("--list", action="store_true", help="print the tasks, and why some are left out; nothing runs")
+    parser.add_argument("--continue", dest="goes_on", action="store_true", help="leave out what passed in the last run of this commit")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.goes_on and options.names:
+        parser.error("--continue goes on with a whole run: leave out the names")
+    return options
 
 
 def print_slowest(run):
@@ -71,14 +78,45 @@ def print_failed(run):
                 print(line)
 
 
-def begin_run():
-    """The folder of the logs."""
+def revision():
+    """The commit; with "-dirty" it names none, and nothing without git."""
+    return subprocess.run(["git", "-c", "safe.directory=*", "describe", "--always", "--dirty"], cwd=lab.TOP, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def find_run(scope):
+    """The folder of the last whole run of this form and commit."""
+    commit = revision()
+    if not commit or "-dirty" in commit:
+        lab.die("--continue needs a commit: these files are not those of one")
+    for run in sorted((lab.cache() / "checks").glob("*"), reverse=True):
+        if (run / "whole").exists() and (run / "whole").read_text(encoding="utf-8") == scope and \
+                (run / "revision").read_text(encoding="utf-8") == commit:
+            return run
+    lab.die(f"there is no run of {commit.strip()} to go on with: run it without --continue")
+
+
+def leave_out_passed(plan, run):
+    """Drop tasks that passed in this run, unless others need them. Returns the dropped ones."""
+    def passed(task):
+        status = run / f"{task.key}.status"
+        return status.exists() and status.read_text(encoding="utf-8").strip() == "0"
+    every = plan.tasks
+    plan.keep([task for task in every if not passed(task)])
+    for task in plan.tasks:
+        for suffix in ("log", "status"):
+            (run / f"{task.key}.{suffix}").unlink(missing_ok=True)
+    return [task for task in every if task not in plan.tasks]
+
+
+def begin_run(whole):
+    """The folder of the logs. whole: the form of a run without names."""
     runs = lab.cache() / "checks"
     run = runs / f"{time.strftime('%Y-%m-%d-%H%M%S')}.{os.getpid()}"
     run.mkdir(parents=True)
-    with open(run / "revision", "wb") as file:
-        subprocess.run(["git", "-c", "safe.directory=*", "describe", "--always", "--dirty"], cwd=lab.TOP, check=False,
-                       stdout=file, stderr=subprocess.DEVNULL)
+    (run / "revision").write_text(revision(), encoding="utf-8")
+    if whole:
+        (run / "whole").write_text(whole, encoding="utf-8")
     for old in sorted(runs.iterdir())[:-RUNS_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
     return run
@@ -104,9 +142,12 @@ def main():
         return 0
     if lab.host_release() not in ("bookworm", "trixie"):
         lab.say("the tests are for Debian 12 and 13: on this system some may fail for other reasons than gpumon")
-    run = steps.run_folder = begin_run()
+    run = steps.run_folder = find_run(options.scope) if options.goes_on else begin_run("" if options.names else options.scope)
+    passed_before = leave_out_passed(plan, run) if options.goes_on else []
     lab.sync_sources(steps.tree())
     schedule = Schedule(plan.tasks, run, int(os.environ.get("GPUMON_JOBS") or 3))
+    for task in passed_before:
+        schedule.take_passed(task)
     for task in skipped:
         schedule.say(task, f"skip {task.name}: {task.skip}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(130))

@@ -166,6 +166,13 @@ class Schedule:
             log.write(line + "\n")
         self.count({VERDICT.match(line.encode())[1]: 1})
 
+    def take_passed(self, task):
+        """Count the verdicts of a task that passed in the run that this one goes on with."""
+        with open(self.run / f"{task.key}.log", "rb") as log:
+            for verdict in filter(None, map(VERDICT.match, log)):
+                self.counts[verdict[1]] += 1
+        lab.say(f"{task.name}: passed before")
+
     def start_ready(self):
         for task in list(self.waiting):
             # Others were left out, or were not asked for.

@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
+import check  # noqa: E402
 import inputs  # noqa: E402
 import schedule  # noqa: E402
 import tasks  # noqa: E402
@@ -161,6 +162,28 @@ def test_left_out():
     verdict.equal(left("full", ("suite-6.12", "suite-7")), left("full"), "check-full runs it all the same")
     newest = ("suite-7", "suite-7-icount", "suite-7-boots")
     verdict.equal([name for name in every if name not in left(passed=newest)], ["build/7", *newest])
+
+
+def test_goes_on():
+    """What passed does not run again, unless something needs it that did not pass. Its verdicts count."""
+    known = tasks.Plan("full")
+    known.leave_out()
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        folder = pathlib.Path(folder)
+        for task in known.tasks:
+            (folder / f"{task.key}.status").write_text("1\n" if task.name == "suite-6.12" else "0\n")
+            (folder / f"{task.key}.log").write_text(f"ok {task.name}/a\nskip {task.name}/b: no GPU\n")
+        (folder / "style.status").unlink()
+        names = [task.name for task in known.tasks]
+        before = check.leave_out_passed(known, folder)
+        verdict.equal({task.name for task in known.tasks},
+                      {"style", "program", "prepare/6.1", "prepare/6.12", "build/6.12", "prepare/7", "suite-6.12"})
+        verdict.equal(len(before) + len(known.tasks), len(names), "all others passed")
+        verdict.equal([(folder / f"suite-6.12.{suffix}").exists() for suffix in ("log", "status")], [False, False])
+        done = schedule.Schedule(known.tasks, folder, 1)
+        for task in before:
+            done.take_passed(task)
+        verdict.equal(done.counts, {b"ok": len(before), b"not ok": 0, b"skip": len(before)})
 
 
 def test_only_user_has_changed():
