@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full tool kernels=6.1 cpus=2 memory=3072 timeout=300
+# vm: class=full tool kernels=6.1 cpus=2 memory=3072 timeout=480
 """The real Prometheus and alertmanager read the module's numbers by `gpumon-user metrics --listen`: counters are the
 mock's over a reset and a reload, and the rules of packaging/ fire, with their minutes made seconds, for what the mocks
 of drivers do.
@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -34,6 +35,8 @@ receivers: [ { name: hook, webhook_configs: [ { url: "http://127.0.0.1:%d/" } ] 
 """
 EXPORT = [TOOL, "metrics", "--listen", "127.0.0.1:%d" % EXPORTER, "--source=module", "--hang=2s", "--starved=2s"]
 SECONDS = 20
+# log_buf_len of tests/vm/run, and what the kernel keeps of each record beside its text.
+LOG_BYTES = 8 << 20
 FIRED = {"GpumonXidHardware", "GpumonXidMemoryAges", "GpumonXidProgram", "GpumonXidOther", "GpumonReset", "GpumonHang",
          "GpumonStarved", "GpumonJobErrors", "GpumonBusyButStarving", "GpumonIdleButQueued", "GpumonJobsNotFollowed"}
 for program in "prometheus", "prometheus-alertmanager":
@@ -129,6 +132,23 @@ for process in many, hanging:
     lab.release(process, timeout=120)
 waiting.communicate(timeout=120 * lab.SLOWER)
 equal_account("after all that")
+
+lab.step("more commands of NVIDIA's driver sleep than the kernel follows")
+# It makes the device files.
+nvidia.workload("--processes", 1)
+with open("/dev/nvidiactl", "rb+", buffering=0) as file:
+    nvidia.sleep_in_commands(700, file.fileno(), 20)
+lab.until(lambda: "missed" in {alert["labels"].get("cause") for alert in Handler.alerts}, "the alert", timeout=120)
+lab.check("GpumonEventsLost" in told(), "another alert has the cause")
+
+lab.step("the kernel's log is overwritten before the exporter reads it")
+exporter.send_signal(signal.SIGSTOP)
+with open("/dev/kmsg", "wb", buffering=0) as file:
+    for number in range(LOG_BYTES // 900):
+        # Of this level, so that the console does not show it.
+        file.write(b"<7>%d %s\n" % (number, b"x" * 900))
+exporter.send_signal(signal.SIGCONT)
+lab.until(lambda: "GpumonAlertsLost" in told(), "the alert", timeout=120)
 
 lab.step("the module is away, and comes again")
 lab.rmmod("gpumon")

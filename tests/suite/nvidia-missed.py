@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 # vm: class=newest timeout=240
 """More sleeping commands than can be followed: the others are reported as missed."""
-import fcntl
 import os
-import struct
 import sys
-import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 import lab
@@ -15,9 +12,6 @@ import nvidia_stats
 from gpumon_netlink import Gpumon
 
 THREADS = 700
-# _IOWR('F', 42, struct mock_nvidia_args)
-COMMAND = 3 << 30 | 16 << 16 | ord("F") << 8 | 42
-
 nvidia.load("580")
 lab.load_gpumon()
 nvidia.workload("--processes", 1)
@@ -27,24 +21,12 @@ with Gpumon() as g:
     g.reset()
 
 
-def sleep(begin, seconds):
-    begin.wait()
-    fcntl.ioctl(fd, COMMAND, bytearray(struct.pack("=QII", seconds * 10 ** 9, 0, 0)))
-
-
 def sleep_at_once(seconds):
     """Return how many were missed."""
-    begin = threading.Barrier(THREADS)
-    threads = [threading.Thread(target=sleep, args=(begin, seconds)) for _ in range(THREADS)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    nvidia.sleep_in_commands(THREADS, fd, seconds)
     return nvidia_stats.probes()["nvidia_unlocked_ioctl"]["missed"]
 
 
-# The least that Python and each C library take.
-threading.stack_size(256 << 10)
 rounds = 0
 for seconds in (15, 30, 60):
     rounds += 1
@@ -60,7 +42,7 @@ lab.check(probe["missed"] > 0, "nothing was missed: are there as many at a time?
 lab.equal((probe["seen"], probe["recorded"] + probe["missed"]), (served, served),
           "seen, and recorded with missed")
 row = nvidia_stats.table("devices", "minor", sections=sections)[255]
-command = nvidia_stats.table("ioctls", "command", sections=sections)["0x%08x" % COMMAND]
+command = nvidia_stats.table("ioctls", "command", sections=sections)["0x%08x" % nvidia.SLEEP]
 lab.equal((row["ioctls"], command["ioctls"], command["number"]),
           (probe["recorded"], probe["recorded"], 42), "what was recorded is in the tables")
 lab.check_sums(sections)
@@ -70,7 +52,7 @@ with Gpumon() as g:
     lab.step("%d of %d were missed; a period later none" % (probe["missed"], served))
     g.reset()
 for _ in range(5):
-    fcntl.ioctl(fd, COMMAND, bytearray(struct.pack("=QII", 0, 0, 0)))
+    nvidia.sleep_in_command(fd, 0)
 probe = nvidia_stats.probes()["nvidia_unlocked_ioctl"]
 lab.equal((probe["seen"], probe["recorded"], probe["missed"]), (5, 5, 0), "after a reset")
 os.close(fd)

@@ -4,6 +4,7 @@ import fcntl
 import os
 import struct
 import subprocess
+import threading
 import time
 
 import btf
@@ -69,6 +70,28 @@ def _command(direction, number, size):
 WRONG = [_command(3, i % 256, 1 + i // 256) for i in range(600)]
 SERVED = [_command(direction, number, _ARGUMENTS.size) for direction in range(4)
           for number in range(256)]
+SLEEP = _command(3, 42, _ARGUMENTS.size)
+
+
+def sleep_in_command(fd, seconds):
+    fcntl.ioctl(fd, SLEEP, bytearray(_ARGUMENTS.pack(seconds * 10 ** 9, 0, 0)))
+
+
+def sleep_in_commands(threads, fd, seconds):
+    """Each thread sleeps once, all at the same time."""
+    begin = threading.Barrier(threads)
+
+    def sleep():
+        begin.wait()
+        sleep_in_command(fd, seconds)
+    # The least that Python and each C library take.
+    before = threading.stack_size(256 << 10)
+    started = [threading.Thread(target=sleep) for _ in range(threads)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    threading.stack_size(before)
 
 
 def call_each(commands):
