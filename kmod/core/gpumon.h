@@ -62,9 +62,10 @@ enum {
  * @client: DRM client of its last job, 0 before Linux 6.17
  * @words: this CPU's counters of the ring
  * @generation: gpumon_scheduler_generation when the scheduler was looked up
- * @place: ring and slot of the scheduler, see drivers/drm_sched/job.h
- * @process: slot of the task's process, GPUMON_NONE if it has none
+ * @process: this CPU's counters of the task's process, see common/process.h
  * @usage: row for the jobs of this process on this ring, see drivers/drm_sched/usage.h
+ * @place: ring and slot of the scheduler, see drivers/drm_sched/job.h
+ * @usage_and_place: both, as gpumon_job.state_and_place has them
  */
 struct gpumon_cpu_queue {
 	const void *scheduler;
@@ -72,10 +73,15 @@ struct gpumon_cpu_queue {
 	u64 task_start_ns;
 	u64 client;
 	local64_t *words;
+	local64_t *process;
 	int generation;
-	u32 place;
-	u32 process;
-	u32 usage;
+	union {
+		struct {
+			u32 usage;
+			u32 place;
+		};
+		u64 usage_and_place;
+	};
 };
 
 /**

@@ -348,16 +348,17 @@ void gpumon_statistics_supply(struct gpumon_statistics *statistics)
 void gpumon_statistics_close(struct gpumon_statistics *statistics)
 {
 	const u32 columns = statistics->column_count;
-	size_t i;
-	u32 row;
+	struct gpumon_bounds *bounds;
+	u32 row, i;
 
 	lockdep_assert_held(&gpumon_period_lock);
 	for (row = 0; statistics->gauges && row < statistics->table.slots; row++) {
 		if (!READ_ONCE(statistics->table.keys[row]))
 			continue;
-		for (i = (size_t)row * columns; i < (size_t)(row + 1) * columns; i++) {
-			statistics->bounds[i].begin = statistics->bounds[i].end;
-			statistics->bounds[i].end = atomic64_read(&statistics->gauges[i].now);
+		bounds = statistics->bounds + (size_t)row * columns;
+		for (i = 0; i < columns; i++) {
+			bounds[i].begin = bounds[i].end;
+			bounds[i].end = gpumon_row_level_now(statistics, row, i);
 		}
 	}
 	gpumon_counters_close(&statistics->counters);
@@ -396,7 +397,6 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 		     struct gpumon_row_view *view)
 {
 	const size_t first = (size_t)row * statistics->column_count;
-	const struct gpumon_gauge *gauges = statistics->gauges + first;
 	const struct gpumon_bounds *bounds = statistics->bounds + first;
 	u32 i, max;
 
@@ -407,7 +407,7 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 	for (i = 0; i < statistics->column_count; i++) {
 		if (statistics->columns[i].kind != GPUMON_COLUMN_KIND_GAUGE)
 			continue;
-		view->level[i] = closed ? bounds[i].end : atomic64_read(&gauges[i].now);
+		view->level[i] = closed ? bounds[i].end : gpumon_row_level_now(statistics, row, i);
 		/*
 		 * The level at the begin of the period may be its highest: probes record only
 		 * rises.

@@ -34,6 +34,7 @@ struct gpumon_group;
  * @name: name with the unit at its end: "bytes", "latency_ns"; counts have none
  * @kind: counter, gauge or histogram
  * @bits: of a histogram: the last bucket holds what is 2^bits and more, 0 is 42 (73 minutes in ns)
+ * @with_next: a gauge whose level is kept in a half of the next column's, another gauge
  * @interval: a counter of the nanoseconds in which something was so, one of a table at most:
  *            gpumon_interval_begin() and gpumon_interval_end() on its word
  * @needs: the column is unknown while this field of a private type is not
@@ -47,6 +48,7 @@ struct gpumon_column {
 	const char *name;
 	enum gpumon_column_kind kind;
 	u8 bits;
+	bool with_next;
 	bool interval;
 	const struct gpumon_field *needs;
 	u64 roles;
@@ -64,10 +66,15 @@ struct gpumon_column {
 /**
  * struct gpumon_gauge - a level, of one row
  * @now: the level, of what was seen to begin
+ * @halves: two levels that change at once: that of the column before, with gpumon_column.with_next, and
+ *          the own one
  * @begun: something was seen to begin, else the level is unknown
  */
 struct gpumon_gauge {
-	atomic64_t now;
+	union {
+		atomic64_t now;
+		atomic_t halves[2];
+	};
 	bool begun;
 };
 
@@ -289,6 +296,29 @@ static __always_inline void gpumon_row_raise(const struct gpumon_statistics *sta
 		gpumon_counters_raise(gpumon_row_words(statistics, row) +
 					      statistics->places[column].own_extreme,
 				      max_t(s64, level, 0));
+}
+
+/**
+ * gpumon_row_level_now - level of a gauge column
+ * @statistics: table
+ * @row: row
+ * @column: number of the column
+ *
+ * Context: any.
+ * Return: the level, of what was seen to begin.
+ */
+static inline s64 gpumon_row_level_now(const struct gpumon_statistics *statistics, u32 row,
+				       unsigned int column)
+{
+	const struct gpumon_gauge *gauge =
+		&statistics->gauges[(size_t)row * statistics->column_count + column];
+	const struct gpumon_column *of = &statistics->columns[column];
+
+	if (of->with_next)
+		return atomic_read(&gauge[1].halves[0]);
+	if (column && of[-1].with_next)
+		return atomic_read(&gauge->halves[1]);
+	return atomic64_read(&gauge->now);
 }
 
 /**

@@ -114,13 +114,12 @@ static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sche
  * Fills the entry of a job that is queued; it has no GPUMON_JOB_RUNNING. @thread:
  * gpumon_job_thread(), 0 if no task queues it.
  */
-static __always_inline void job_begins(struct gpumon_job *job, u64 now, u32 place, u32 usage,
-				       u64 thread)
+static __always_inline void job_begins(struct gpumon_job *job, u64 now,
+				       const struct gpumon_cpu_queue *queue, u64 thread)
 {
 	job->since = now;
-	job->state = usage;
 	job->thread = thread;
-	WRITE_ONCE(job->place, place);
+	WRITE_ONCE(job->state_and_place, queue->usage_and_place);
 }
 
 /* Time since the job's last step. */
@@ -155,7 +154,7 @@ static void queue_find(struct gpumon_event_context *ctx, const struct drm_sched_
 		       struct gpumon_cpu_queue *found)
 {
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
-	u32 ring;
+	u32 ring, process;
 
 	found->scheduler = sched_job->sched;
 	found->task = current;
@@ -166,9 +165,11 @@ static void queue_find(struct gpumon_event_context *ctx, const struct drm_sched_
 	found->place = gpumon_ring_find(sched_job->sched);
 	ring = gpumon_place_ring(found->place);
 	found->words = ring_words(ctx->cpu, ring);
-	found->process = in_task() ? gpumon_process_slot(ctx->cpu) : GPUMON_NONE;
-	found->usage = gpumon_usage_find(found->process, ring,
-					 gpumon_job_event_clients ? found->client : 0);
+	process = in_task() ? gpumon_process_slot(ctx->cpu) : GPUMON_NONE;
+	found->process = gpumon_process_words(
+		ctx->cpu, process == GPUMON_NONE ? gpumon_process_table.slots : process);
+	found->usage =
+		gpumon_usage_find(process, ring, gpumon_job_event_clients ? found->client : 0);
 }
 
 /*
@@ -210,7 +211,7 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	ring = gpumon_place_ring(found.place);
 	words = found.words;
 	local64_inc(&words[GPUMON_RING_QUEUED]);
-	gpumon_process_add(ctx.cpu, found.process, GPUMON_PROCESS_JOBS, 1);
+	local64_inc(&found.process[GPUMON_PROCESS_JOBS]);
 
 	/* A job that was done without a result, with a number that its entity gives again. */
 	job = gpumon_job_entry(finished, 0);
@@ -219,8 +220,8 @@ static noinline void probe_queue_slow(void *data, struct drm_sched_job *sched_jo
 	job = gpumon_job_insert(finished);
 	ring_depths_begin(ring);
 	if (job) {
-		job_begins(job, now, found.place, found.usage, thread);
-		depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+		job_begins(job, now, &found, thread);
+		depth = gpumon_ring_queue_enter(gpumon_ring_gauges(ring));
 		gpumon_counters_raise(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	} else {
 		local64_inc(&words[GPUMON_RING_JOBS_TABLE_FULL]);
@@ -246,19 +247,18 @@ static void probe_queue(void *data, struct drm_sched_job *sched_job,
 		return probe_queue_slow(data, sched_job, now);
 	finished = &sched_job->s_fence->finished;
 	cpu = gpumon_leaf_enter();
-	if (unlikely(!queue_remembered(cpu, sched_job->sched, finished, &queue) || !in_task() ||
-		     queue->process == GPUMON_NONE))
+	if (unlikely(!queue_remembered(cpu, sched_job->sched, finished, &queue) || !in_task()))
 		goto slow;
 	job = gpumon_job_entry(finished, 0);
 	if (unlikely(!gpumon_job_take(job, finished)))
 		goto slow;
 	ring = gpumon_place_ring(queue->place);
 	words = queue->words;
-	job_begins(job, now, queue->place, queue->usage, gpumon_job_thread());
+	job_begins(job, now, queue, gpumon_job_thread());
 	local64_inc(&words[GPUMON_RING_QUEUED]);
-	local64_inc(gpumon_process_words(cpu, queue->process) + GPUMON_PROCESS_JOBS);
+	local64_inc(&queue->process[GPUMON_PROCESS_JOBS]);
 	gpumon_leaf_recorded(data);
-	depth = atomic64_inc_return(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+	depth = gpumon_ring_queue_enter(gpumon_ring_gauges(ring));
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX])))
 		return leaf_raise_extreme(&words[GPUMON_RING_QUEUE_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
@@ -294,9 +294,7 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 					      [GPUMON_USAGE_QUEUE_NS]);
 		job->state |= GPUMON_JOB_RUNNING;
 		gpumon_row_observe(&gpumon_ring_statistics, words, GPUMON_RING_QUEUE_NS, elapsed);
-		/* In this order for ring_idle(). */
 		depth = gpumon_ring_hw_enter(gpumon_ring_gauges(ring), words, now);
-		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
 		gpumon_counters_raise(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	}
 	local64_inc(&words[GPUMON_RING_RUN]);
@@ -310,7 +308,6 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sched_entity *entity)
 {
 	const struct dma_fence *finished = &sched_job->s_fence->finished;
-	struct gpumon_gauge *gauges;
 	struct gpumon_job *job;
 	u64 now, elapsed, depth;
 	struct gpumon_cpu *cpu;
@@ -337,10 +334,7 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 				  GPUMON_RING_QUEUE_NS);
 	local64_inc(&words[GPUMON_RING_RUN]);
 	gpumon_leaf_recorded(data);
-	gauges = gpumon_ring_gauges(ring);
-	/* In this order for ring_idle(). */
-	depth = gpumon_ring_hw_enter(gauges, words, now);
-	atomic64_dec(&gauges[GPUMON_RING_QUEUE_DEPTH].now);
+	depth = gpumon_ring_hw_enter(gpumon_ring_gauges(ring), words, now);
 	if (unlikely(depth > gpumon_counters_extreme(&words[GPUMON_RING_HW_DEPTH_MAX])))
 		return leaf_raise_extreme(&words[GPUMON_RING_HW_DEPTH_MAX], depth);
 	gpumon_leaf_leave();
@@ -350,11 +344,11 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 static __always_inline void job_used_gpu(struct gpumon_cpu *cpu, const struct gpumon_job *job,
 					 struct gpumon_gauge *gauges, u64 now, u64 elapsed)
 {
-	local64_t *usage = gpumon_usage_words(cpu, gpumon_job_usage(job));
+	local64_t *usage = gpumon_usage_words(cpu, job->state);
 	u64 last = gpumon_ring_last_done(gauges, now);
 
 	/* The job before it was on the hardware for a part of that time. */
-	if ((s64)(last - job->since) > 0)
+	if ((s64)(last - job->since) >= 0)
 		gpumon_clock_elapsed(last, now, &elapsed);
 	local64_inc(&usage[GPUMON_USAGE_JOBS]);
 	local64_add(elapsed, &usage[GPUMON_USAGE_GPU_NS]);
@@ -454,7 +448,7 @@ static noinline void probe_done_slow(void *data, struct drm_sched_fence *s_fence
 		/*
 		 * The run was not seen: the probe was detached meanwhile, or has dropped the event.
 		 */
-		atomic64_dec(gpumon_ring_gauge(gpumon_job_ring(job), GPUMON_RING_QUEUE_DEPTH));
+		gpumon_ring_queue_leave(gpumon_ring_gauges(gpumon_job_ring(job)));
 		gpumon_job_release(job);
 		job = NULL;
 	}
@@ -554,7 +548,7 @@ noinline void gpumon_result_known(void *data, struct dma_fence *finished)
 		if (!gpumon_job_running(job)) {
 			event = GPUMON_EVENT_KILLED;
 			local64_inc(&words[GPUMON_RING_KILLED]);
-			atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+			gpumon_ring_queue_leave(gpumon_ring_gauges(ring));
 		} else {
 			gpumon_ring_hw_leave(gpumon_ring_gauges(ring), words, now);
 		}

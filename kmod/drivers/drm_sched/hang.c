@@ -363,7 +363,7 @@ static bool ring_look(u32 row)
 	ring->stalled = 0;
 	for (step = 0; step < HANG_STEPS; step++) {
 		if (!hang.limit_ms[step] ||
-		    atomic64_read(gpumon_ring_gauge(row, steps[step].depth)) <= 0) {
+		    gpumon_row_level_now(&gpumon_ring_statistics, row, steps[step].depth) <= 0) {
 			ring->completed[step] = 0;
 			continue;
 		}

@@ -46,6 +46,7 @@ static __always_inline u32 gpumon_place_ring(u32 place)
  * @since: when it got into its state, gpumon_clock()
  * @state: its row in gpumon_usage_statistics; GPUMON_JOB_RUNNING, GPUMON_JOB_DONE
  * @place: its ring and scheduler, gpumon_place(); of a free entry, GPUMON_NONE
+ * @state_and_place: both, written at once when a job is queued
  * @tid: thread that queued it
  * @pid: its pid
  * @thread: both of them, as gpumon_job_thread() has them
@@ -53,8 +54,13 @@ static __always_inline u32 gpumon_place_ring(u32 place)
 struct gpumon_job {
 	u64 key;
 	u64 since;
-	u32 state;
-	u32 place;
+	union {
+		struct {
+			u32 state;
+			u32 place;
+		};
+		u64 state_and_place;
+	};
 	union {
 		struct {
 			u32 tid;
@@ -137,7 +143,9 @@ static __always_inline bool gpumon_job_is(const struct gpumon_job *job,
 static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 					    const struct dma_fence *finished)
 {
-	return !cmpxchg64(&job->key, 0, gpumon_job_key(finished));
+	u64 nobody = 0;
+
+	return try_cmpxchg64(&job->key, &nobody, gpumon_job_key(finished));
 }
 
 void gpumon_job_mark_usage(unsigned long *rows, u32 count);

@@ -16,9 +16,9 @@ bool gpumon_job_event_clients;
 /* Without a baseline a depth is unknown, not 0, as in the table. */
 static u32 job_event_depth(u32 ring, unsigned int column)
 {
-	const struct gpumon_gauge *gauge = &gpumon_ring_gauges(ring)[column];
-
-	return READ_ONCE(gauge->begun) ? atomic64_read(&gauge->now) : GPUMON_DEPTH_UNKNOWN;
+	return gpumon_row_level_known(&gpumon_ring_statistics, ring, column) ?
+		       gpumon_row_level_now(&gpumon_ring_statistics, ring, column) :
+		       GPUMON_DEPTH_UNKNOWN;
 }
 
 static void job_event_fill(struct gpumon_event *record, enum gpumon_event_type event, u64 now,

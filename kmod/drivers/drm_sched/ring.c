@@ -47,7 +47,7 @@ static const struct gpumon_column ring_columns[GPUMON_RING_COLUMNS] = {
 	[GPUMON_RING_KILLED] = GPUMON_COUNTER("killed", .roles = BIT(SCHED_ROLE_RESULT)),
 	[GPUMON_RING_WAITS] = GPUMON_COUNTER("dependency_waits", .roles = BIT(SCHED_ROLE_WAIT)),
 	[GPUMON_RING_UNTRACKED] = GPUMON_COUNTER("untracked"),
-	[GPUMON_RING_QUEUE_DEPTH] = GPUMON_GAUGE("queue_depth"),
+	[GPUMON_RING_QUEUE_DEPTH] = GPUMON_GAUGE("queue_depth", .with_next = true),
 	[GPUMON_RING_HW_DEPTH] = GPUMON_GAUGE("hw_depth"),
 	/* At least one job is on the hardware. */
 	[GPUMON_RING_BUSY] = GPUMON_COUNTER("busy_ns", .interval = true),
@@ -522,16 +522,12 @@ static void job_leaves(const struct gpumon_job *job)
 	if (gpumon_job_running(job))
 		gpumon_ring_hw_leave(gpumon_ring_gauges(ring), words, gpumon_clock());
 	else
-		atomic64_dec(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH));
+		gpumon_ring_queue_leave(gpumon_ring_gauges(ring));
 }
 
 static bool ring_has_jobs(u32 ring)
 {
-	if (atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_QUEUE_DEPTH)))
-		return true;
-	/* A job that is run enters the second depth before it leaves the first. */
-	smp_rmb();
-	return atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_HW_DEPTH));
+	return atomic64_read(&gpumon_ring_gauges(ring)[GPUMON_RING_HW_DEPTH].now);
 }
 
 /*
@@ -563,7 +559,8 @@ void gpumon_ring_scheduler_ends(const struct drm_gpu_scheduler *sched)
 
 static bool ring_idle(u32 ring)
 {
-	return !atomic64_read(gpumon_ring_gauge(ring, GPUMON_RING_LIVE)) && !ring_has_jobs(ring);
+	return !gpumon_row_level_now(&gpumon_ring_statistics, ring, GPUMON_RING_LIVE) &&
+	       !ring_has_jobs(ring);
 }
 
 /* Row of the ring that has been without a scheduler longest, GPUMON_NONE if all have one. */
@@ -642,7 +639,8 @@ bool gpumon_ring_recycle(void)
 	if (oldest == GPUMON_NONE || gpumon_ring_count() < gpumon_ring_max - gpumon_ring_max / 4) {
 		/* A probe may have looked for room just before the last ring was dropped. */
 		if (gpumon_ring_count() < gpumon_ring_max &&
-		    atomic64_read(gpumon_ring_gauge(GPUMON_ROW_OTHER_SLOT, GPUMON_RING_LIVE)))
+		    gpumon_row_level_now(&gpumon_ring_statistics, GPUMON_ROW_OTHER_SLOT,
+					 GPUMON_RING_LIVE))
 			others_forget();
 		return gpumon_ring_count() >= gpumon_ring_max - gpumon_ring_max / 4;
 	}

@@ -72,16 +72,24 @@ enum {
 
 #define GPUMON_RING_STRIDE round_up(GPUMON_RING_WORDS, SMP_CACHE_BYTES / sizeof(u64))
 
-/*
- * The two depths are in different cache lines: the scheduler, too, writes different ones when it
- * queues and when it runs a job.
- */
+/* What the probes of a job change of a ring's gauges is in one cache line. */
 #define GPUMON_RING_GAUGE_LINE(column) ((column) * sizeof(struct gpumon_gauge) / 64)
-static_assert(GPUMON_RING_GAUGE_LINE(GPUMON_RING_QUEUE_DEPTH) !=
-	      GPUMON_RING_GAUGE_LINE(GPUMON_RING_HW_DEPTH));
 static_assert(GPUMON_RING_GAUGE_LINE(GPUMON_RING_BUSY) ==
 	      GPUMON_RING_GAUGE_LINE(GPUMON_RING_HW_DEPTH));
 static_assert(GPUMON_RING_COLUMNS * sizeof(struct gpumon_gauge) % 64 == 0);
+
+/*
+ * The two depths are halves of the gauge of GPUMON_RING_HW_DEPTH: jobs that are queued and not yet
+ * run, and those that were run and are not yet done. A job that is run leaves one and enters the
+ * other by one locked operation. No depth falls below 0, since only a job that was counted in it
+ * leaves it, so that no half borrows from the other.
+ */
+static_assert(GPUMON_RING_HW_DEPTH - GPUMON_RING_QUEUE_DEPTH == 1);
+#ifdef __BIG_ENDIAN
+#define GPUMON_DEPTH_SHIFT(half) (32 * (1 - (half)))
+#else
+#define GPUMON_DEPTH_SHIFT(half) (32 * (half))
+#endif
 
 /* Module parameter. */
 extern unsigned int gpumon_ring_max;
@@ -106,15 +114,6 @@ static __always_inline struct gpumon_gauge *gpumon_ring_gauges(u32 ring)
 }
 
 /*
- * A gauge of jobs: queued and not yet run, GPUMON_RING_QUEUE_DEPTH, or run and not yet done,
- * GPUMON_RING_HW_DEPTH.
- */
-static __always_inline atomic64_t *gpumon_ring_gauge(u32 ring, unsigned int column)
-{
-	return &gpumon_ring_gauges(ring)[column].now;
-}
-
-/*
  * When a job was last done on a ring; it is now. Ends on one ring follow each other, or the sum of the
  * processes' GPU time may be off by the time between two reads of the clock.
  */
@@ -128,22 +127,40 @@ static __always_inline u64 gpumon_ring_last_done(struct gpumon_gauge *gauges, u6
 	return before;
 }
 
-/* A job reaches the hardware of a ring. Returns the depth with it. Preemption off. */
-static __always_inline u64 gpumon_ring_hw_enter(struct gpumon_gauge *gauges, local64_t *words,
+/* A job is queued. Returns how many are, with it. */
+static __always_inline u32 gpumon_ring_queue_enter(struct gpumon_gauge *gauges)
+{
+	return atomic_inc_return(&gauges[GPUMON_RING_HW_DEPTH].halves[0]);
+}
+
+/* A job that is queued never will be run. */
+static __always_inline void gpumon_ring_queue_leave(struct gpumon_gauge *gauges)
+{
+	atomic_dec(&gauges[GPUMON_RING_HW_DEPTH].halves[0]);
+}
+
+/*
+ * A job that was queued reaches the hardware of a ring. Returns how many are there, with it.
+ * Preemption off.
+ */
+static __always_inline u32 gpumon_ring_hw_enter(struct gpumon_gauge *gauges, local64_t *words,
 						u64 now)
 {
-	u64 depth = atomic64_inc_return(&gauges[GPUMON_RING_HW_DEPTH].now);
+	u64 before =
+		atomic64_fetch_add((1LL << GPUMON_DEPTH_SHIFT(1)) - (1LL << GPUMON_DEPTH_SHIFT(0)),
+				   &gauges[GPUMON_RING_HW_DEPTH].now);
+	u32 depth = before >> GPUMON_DEPTH_SHIFT(1);
 
-	if (depth == 1)
+	if (!depth)
 		gpumon_interval_begin(&words[GPUMON_RING_BUSY], now);
-	return depth;
+	return depth + 1;
 }
 
 /* A job has left the hardware of a ring. Preemption off. */
 static __always_inline void gpumon_ring_hw_leave(struct gpumon_gauge *gauges, local64_t *words,
 						 u64 now)
 {
-	if (atomic64_dec_and_test(&gauges[GPUMON_RING_HW_DEPTH].now))
+	if (atomic_dec_and_test(&gauges[GPUMON_RING_HW_DEPTH].halves[1]))
 		gpumon_interval_end(&words[GPUMON_RING_BUSY], now);
 }
 
@@ -155,9 +172,10 @@ static __always_inline void gpumon_ring_hw_leave(struct gpumon_gauge *gauges, lo
 static __always_inline bool gpumon_ring_latency_usual(const local64_t *words, u64 ns,
 						      unsigned int max)
 {
-	/* The highest of a row without values is 0, so that no extreme is beyond the range. */
+	/* Of a row without values both words are 0, and any value is an extreme. */
 	return ns <= gpumon_counters_extreme(&words[max]) &&
-	       ~ns <= gpumon_counters_extreme(&words[max + 1]) && !(ns >> GPUMON_LATENCY_BITS);
+	       ~ns <= gpumon_counters_extreme(&words[max + 1]) &&
+	       !(ns >> GPUMON_LATENCY_BITS);
 }
 
 /* Counts a latency for which gpumon_ring_latency_usual() holds. */

@@ -34,10 +34,11 @@ void gpumon_usage_ring_renamed(u64 old, u64 key, u32 ring);
 bool gpumon_usage_age(void);
 size_t gpumon_usage_bytes(void);
 
-/* A CPU's words of a row. */
+/* A CPU's words of a row. Of @row the two highest bits do not count. */
 static __always_inline local64_t *gpumon_usage_words(const struct gpumon_cpu *cpu, u32 row)
 {
-	return cpu->usage + (size_t)row * GPUMON_USAGE_COLUMNS;
+	static_assert(GPUMON_USAGE_COLUMNS == 4);
+	return cpu->usage + row * GPUMON_USAGE_COLUMNS;
 }
 
 #endif /* GPUMON_USAGE_H */
