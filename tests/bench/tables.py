@@ -87,22 +87,23 @@ def jobs(results):
     for name in "nothing", "gpumon":
         if not values.get(name):
             raise Bad("no round of " + name)
-    base = median(values["nothing"])
+    base, lowest = median(values["nothing"]), min(values["nothing"])
     reference = median(values["gpumon"]) - base
     out = ["Linux %s, guest instructions a job (queue + run + done)" % results.version("kernel"), "",
-           "  %-52s %10s %8s %9s" % ("", "added", "ratio", "spread"),
-           "  %-52s %10.0f %8s %+9.0f" % ("nothing attached: all that a job costs", base, "",
-                                          max(values["nothing"]) - min(values["nothing"]))]
+           "  %-42s %8s %8s %8s %9s" % ("", "added", "lowest", "ratio", "spread"),
+           "  %-42s %8.0f %8.0f %8s %+9.0f" % ("nothing attached: all that a job costs", base, lowest, "",
+                                               max(values["nothing"]) - lowest)]
     for name, text in JOBS:
         if name not in values:
             continue
         added = median(values[name]) - base
-        out.append("  %-52s %10.0f %8s %+9.0f" % (
+        out.append("  %-42s %8.0f %8.0f %8s %+9.0f" % (
             text.format(libbpf=results.version("libbpf"), bpftrace=results.version("bpftrace")),
-            added, ratio(added, reference, name), max(values[name]) - min(values[name])))
-    out += ["", "  Median of all rounds of 2,000 jobs, ratio to gpumon without its event ring; spread is",
-            "  highest less lowest round. libbpf and bpftrace count the same jobs and latencies, but",
-            "  no depths, errors, processes or losses."]
+            added, min(values[name]) - lowest, ratio(added, reference, name), max(values[name]) - min(values[name])))
+    out += ["", "  Median of all rounds of 2,000 jobs, and the lowest round less the lowest of nothing: what else",
+            "  runs in a round only adds to it. Ratio to gpumon without its event ring; spread is the highest",
+            "  less the lowest round. libbpf and bpftrace count the same jobs and latencies, but no depths,",
+            "  errors, processes or losses."]
     return out + results.footer()
 
 
