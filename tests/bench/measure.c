@@ -29,6 +29,7 @@
 static struct {
 	unsigned int jobs;
 	unsigned int repeats;
+	unsigned int rings;
 	const char *drain;
 	bool reader;
 } options = {
@@ -68,9 +69,10 @@ static pid_t start_reader(const char *path)
 	_exit(n < 0);
 }
 
-static void run_jobs(int fd, unsigned int count)
+static void run_jobs(int fd, unsigned int ring, unsigned int count)
 {
 	struct mock_gpu_submit submit = {
+		.ring = ring,
 		.count = count,
 		.flags = MOCK_GPU_SUBMIT_INLINE | MOCK_GPU_SUBMIT_WAIT,
 		.service_ns = 1000,
@@ -78,6 +80,17 @@ static void run_jobs(int fd, unsigned int count)
 
 	if (ioctl(fd, MOCK_GPU_IOC_SUBMIT, &submit) || submit.submitted != count)
 		error(1, errno, "cannot submit to the mock GPU");
+}
+
+/* With options.rings each job is a call of its own, to the next ring. */
+static void run_all_jobs(int fd)
+{
+	unsigned int job;
+
+	if (!options.rings)
+		run_jobs(fd, 0, options.jobs);
+	for (job = 0; options.rings && job < options.jobs; job++)
+		run_jobs(fd, job % options.rings, 1);
 }
 
 /* The scheduler frees jobs after their last event, which does not belong to the measurement. */
@@ -130,7 +143,7 @@ static void measure_jobs(void)
 		/* Wait until nothing of the previous round is running. */
 		usleep(200000);
 		begin = instructions();
-		run_jobs(fd, options.jobs);
+		run_all_jobs(fd);
 		if (events >= 0)
 			drain(events);
 		end = instructions();
@@ -222,6 +235,7 @@ static void measure_dump(char **commands, unsigned int count)
 static const struct argp_option arguments[] = {
 	{ "jobs", 'n', "N", 0, "Jobs (2000)", 0 },
 	{ "repeats", 'k', "N", 0, "Measurements, after a warm-up (2)", 0 },
+	{ "rings", 'R', "N", 0, "One job at a time, on so many rings in turns", 0 },
 	{ "drain", 'd', "FILE", 0, "After the jobs read what is in there", 0 },
 	{ "reader", 'r', NULL, 0, "With a reader of it that sleeps and wakes meanwhile, too", 0 },
 	{ 0 }
@@ -235,6 +249,9 @@ static error_t parse(int key, char *arg, __attribute__((unused)) struct argp_sta
 		return 0;
 	case 'k':
 		options.repeats = strtoul(arg, NULL, 10);
+		return 0;
+	case 'R':
+		options.rings = strtoul(arg, NULL, 10);
 		return 0;
 	case 'd':
 		options.drain = arg;

@@ -104,6 +104,14 @@ def jobs(results):
         out.append("  %-42s %8.0f %8.0f %8s %+9.0f" % (
             text.format(libbpf=results.version("libbpf"), bpftrace=results.version("bpftrace")),
             added, first_quartile(values[name]) - quartile, ratio(added, reference, name), max(values[name]) - min(values[name])))
+    for rings, text in ("1", "one ring, one job at a time"), ("2", "two rings in turns, one job at a time"):
+        with_it, without = values.get("gpumon-" + rings), values.get("nothing-" + rings)
+        if not with_it or not without:
+            raise Bad("no round of gpumon-" + rings)
+        added = median(with_it) - median(without)
+        out.append("  %-42s %8.0f %8.0f %8s %+9.0f" % (
+            "gpumon: " + text, added, first_quartile(with_it) - first_quartile(without),
+            ratio(added, reference, text), max(with_it) - min(with_it)))
     out += ["", "  Added: the median of all rounds of 2,000 jobs; quartile: the first one, since what else runs in a",
             "  round only adds to it. Ratio of medians to gpumon without its event ring; spread is the highest",
             "  less the lowest round. libbpf and bpftrace count the same jobs and latencies, but no depths,",

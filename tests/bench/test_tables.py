@@ -29,6 +29,10 @@ version commit abc1234
 """
 JOBS = VERSIONS + """jobs nothing 1000 1010 990
 jobs gpumon 1200 1300 1190
+jobs nothing-1 2000 2000
+jobs gpumon-1 2210 2220
+jobs nothing-2 2100 2100
+jobs gpumon-2 2320 2340
 jobs nothing 1000
 jobs libbpf 1501 1500 1499
 jobs ftrace 2000 2000
@@ -148,6 +152,8 @@ ALL = {
     "jobs": ({"jobs.results": JOBS}, (
         ("nothing attached: all that a job costs", "1000", "1000", "+20"),
         ("gpumon, all but the event ring", "200", "190", "1.0", "+110"),
+        ("gpumon: one ring, one job at a time", "215", "210", "1.1", "+10"),
+        ("gpumon: two rings in turns, one job at a time", "230", "220", "1.1", "+20"),
         ("libbpf 1.1, raw_tp program", "500", "499", "2.5", "+2"),
         ("ftrace events, nobody reads", "1000", "1000", "5.0", "+0"))),
     "drivers": ({"drivers.results": DRIVERS}, (
