@@ -145,7 +145,7 @@ static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 {
 	u64 nobody = 0;
 
-	return try_cmpxchg64(&job->key, &nobody, gpumon_job_key(finished));
+	return try_cmpxchg(&job->key, &nobody, gpumon_job_key(finished));
 }
 
 void gpumon_job_mark_usage(unsigned long *rows, u32 count);
