@@ -38,7 +38,7 @@ struct gpumon_sql {
 	struct gpumon_sql_single {
 		const char *table;
 		sqlite3_stmt *insert;
-	} *single;
+	} * single;
 	uint32_t single_used;
 	uint32_t single_room;
 };
