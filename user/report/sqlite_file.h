@@ -13,6 +13,11 @@
 /* A column that is not known. */
 #define GPUMON_SQL_NULL INT64_MIN
 
+struct gpumon_sql_single {
+	const char *table;
+	sqlite3_stmt *insert;
+};
+
 /**
  * struct gpumon_sql - a database that is written
  * @fd: its file, which can be read
@@ -35,10 +40,7 @@ struct gpumon_sql {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	struct gpumon_sql_table *full;
-	struct gpumon_sql_single {
-		const char *table;
-		sqlite3_stmt *insert;
-	} * single;
+	struct gpumon_sql_single *single;
 	uint32_t single_used;
 	uint32_t single_room;
 };
