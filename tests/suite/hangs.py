@@ -132,7 +132,7 @@ g.close()
 lab.rmmod("gpumon", "mock_gpu")
 
 lab.step("the scheduler's timeout: one that hangs, one that first starved and then hangs, too")
-TIMEOUT_MS = 7000
+TIMEOUT_MS = 7000 * lab.SLOWER
 g = start(timeout_ms=TIMEOUT_MS)
 lab.equal(lab.probes()[PROBE]["state"], "attached", "state of its probe")
 g.limits_set(**ON)
@@ -144,13 +144,13 @@ for turn in range(2):
               "alerts, in order")
     lab.equal({what[1:] for what, _ in found}, {("ring0", COMM, process.pid)}, "whose they are")
     lab.check(found[-1][1] >= TIMEOUT_MS, "the timeout came after %d ms" % found[-1][1])
-process.wait(60)
+process.wait(60 * lab.SLOWER)
 mock = lab.wait_idle()
 lab.equal((mock["mock_gpu.0", "ring0"]["timeouts"], lab.probes()[PROBE]["recorded"]), (2, 2),
           "timeouts by the mock, and seen")
 
 lab.step("its process has ended, and nothing else happens: still at its time")
-LONG_MS = 4000
+LONG_MS = 4000 * lab.SLOWER
 g.limits_set(hang_ms=LONG_MS)
 process, since = left(1)
 alert = g.alert()
@@ -161,7 +161,7 @@ lab.step("its driver goes meanwhile: the timeout comes, and nothing is said agai
 rmmod = subprocess.Popen(["rmmod", "mock_gpu"])
 alert = g.alert()
 lab.equal(said(alert)[0], ("timeout", "ring1", COMM, process.pid), "what comes next")
-lab.equal(rmmod.wait(60), 0, "exit status of rmmod")
+lab.equal(rmmod.wait(60 * lab.SLOWER), 0, "exit status of rmmod")
 lab.equal(counts(), {("hang", "ring0"): 2, ("starved", "ring0"): 1, ("timeout", "ring0"): 2,
                      ("hang", "ring1"): 1, ("timeout", "ring1"): 1}, "all alerts")
 

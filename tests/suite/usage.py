@@ -12,7 +12,7 @@ import lab
 from gpumon_netlink import Gpumon
 
 # Between the clock readings of both sides, of a job, in nanoseconds; and where the CPU was taken away.
-SLACK, AWAY = 400000, 30000000
+SLACK, AWAY = 400000 * lab.SLOWER, 30000000 * lab.SLOWER
 COUNTS = "jobs", "errors"
 TIMES = "gpu_ns", "queue_ns"
 

@@ -8,7 +8,7 @@ from lab import SLOWER
 
 DEVICE = "mock_gpu.0"
 # Limits of the tests. A look comes every second, and the first one of a ring finds nothing.
-HANG_MS, STARVED_MS = 1000, 2500
+HANG_MS, STARVED_MS = 1000 * SLOWER, 2500 * SLOWER
 LATE_MS = 4000 * SLOWER
 # How a message says it.
 WHAT = {"hang": "job on the hardware", "starved": "job in its queue",
