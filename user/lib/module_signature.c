@@ -75,19 +75,24 @@ static bool is_oid(struct span oid, const char *bytes, size_t length)
 	return oid.left == length && !memcmp(oid.at, bytes, length);
 }
 
-/* False if it is too long for a key's number. */
-static bool write_digits(struct span number, char *text)
+/* False if it is too long for a key's id or number. */
+static bool write_digits(struct span bytes, char *text)
+{
+	if (!bytes.left || bytes.left * 2 >= GPUMON_KEY_ID_LEN)
+		return false;
+	for (size_t i = 0; i < bytes.left; i++)
+		snprintf(text + 2 * i, 3, "%02x", bytes.at[i]);
+	return true;
+}
+
+static bool write_number(struct span number, char *text)
 {
 	/* A number whose first bit is set has a 0 before it, which neither the kernel nor others show. */
 	if (number.left > 1 && !number.at[0]) {
 		number.at++;
 		number.left--;
 	}
-	if (!number.left || number.left * 2 >= GPUMON_KEY_ID_LEN)
-		return false;
-	for (size_t i = 0; i < number.left; i++)
-		snprintf(text + 2 * i, 3, "%02x", number.at[i]);
-	return true;
+	return write_digits(number, text);
 }
 
 /* The common name of a Name; a name without one is not an error. */
@@ -121,7 +126,7 @@ static bool read_signer(struct span info, struct gpumon_key_name *signer)
 	    !take(&id, INTEGER, &number))
 		return false;
 	read_common_name(name, signer->name, sizeof(signer->name));
-	return write_digits(number, signer->serial);
+	return write_number(number, signer->serial);
 }
 
 static bool read_signature(struct span bytes, struct gpumon_key_name *signer)
@@ -189,7 +194,7 @@ bool gpumon_certificate_name(const void *certificate, size_t size, struct gpumon
 	/* Number, algorithm, issuer, validity, subject, key. */
 	if (!take(&body, INTEGER, &number) || !skip(&body, SEQUENCE) || !skip(&body, SEQUENCE) ||
 	    !skip(&body, SEQUENCE) || !take(&body, SEQUENCE, &subject) || !skip(&body, SEQUENCE) ||
-	    !write_digits(number, key->serial))
+	    !write_number(number, key->serial))
 		return false;
 	read_common_name(subject, key->name, sizeof(key->name));
 	(void)skip(&body, SHORT(1));

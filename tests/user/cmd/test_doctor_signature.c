@@ -72,11 +72,14 @@ static void digits_of(const char *name, const char *what, char *digits)
 	*digits = '\0';
 }
 
-static void make_key(const char *name, const char *subject)
+/* @id: hash, or its bytes. */
+static void make_key(const char *name, const char *subject, const char *id)
 {
-	run("cd %s && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj '%s' "
-	    "-keyout %s.key -out %s.pem 2>/dev/null && openssl x509 -in %s.pem -outform DER -out %s.der",
-	    keys, subject, name, name, name, name);
+	run("cd %s && printf '[req]\\ndistinguished_name=d\\nx509_extensions=e\\n[d]\\n[e]\\nsubjectKeyIdentifier=%s\\n' "
+	    ">%s.conf && openssl req -x509 -config %s.conf -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+	    "-days 2 -subj '%s' -keyout %s.key -out %s.pem 2>/dev/null && "
+	    "openssl x509 -in %s.pem -outform DER -out %s.der",
+	    keys, id, name, name, subject, name, name, name, name);
 	/* As sign-file: no certificate in it, no attributes. */
 	run("cd %s && : | openssl cms -sign -binary -signer %s.pem -inkey %s.key -outform DER -nocerts -noattr "
 	    "-md sha256 -out %s.sig && : | openssl cms -sign -binary -signer %s.pem -inkey %s.key -outform DER "
@@ -89,8 +92,9 @@ static int make_keys(void **state)
 	(void)state;
 	if (!mkdtemp(keys))
 		return -1;
-	make_key("mok", "/CN=DKMS module signing key");
-	make_key("other", "/O=Example/CN=Example build key");
+	/* A hash begins with a 0 in one of 256 cases. */
+	make_key("mok", "/CN=DKMS module signing key", "00930ED66D576C75B12298CACB250D3163227E75");
+	make_key("other", "/O=Example/CN=Example build key", "hash");
 	return 0;
 }
 
