@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "alert_message.h"
+#include "lib/errno_name.h"
 #include "lib/memory.h"
 #include "json_model.h"
 #include "model_fields.h"
@@ -141,7 +142,7 @@ static void print_depth(FILE *out, int width, bool left, uint32_t depth)
 /* NULL if it is not an errno. */
 static const char *error_name(int error)
 {
-	return error < 0 && error > -4096 ? strerrorname_np(-error) : NULL;
+	return error < 0 && error > -4096 ? gpumon_errno_name(-error) : NULL;
 }
 
 static void print_error(FILE *out, int error)

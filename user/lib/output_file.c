@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "files.h"
@@ -204,7 +206,7 @@ static int rename_into_place(const struct gpumon_output_file *file)
 
 	if (file->force)
 		return renameat(folder, file->temporary, folder, file->name) ? errno : 0;
-	if (!renameat2(folder, file->temporary, folder, file->name, RENAME_NOREPLACE))
+	if (!syscall(SYS_renameat2, folder, file->temporary, folder, file->name, RENAME_NOREPLACE))
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
