@@ -8,7 +8,7 @@
 #include "doctor.h"
 #include "lib/options.h"
 #include "lib/privileges.h"
-#include "record/uprobe.h"
+#include "lib/profile.h"
 
 /* 0, or -1 if the module does not answer. */
 static int ask_module(struct gpumon_doctor *doctor, struct gpumon_error *err)
@@ -53,13 +53,6 @@ static void ask_bpf(struct gpumon_doctor *doctor, const struct gpumon_error *mod
 	gpumon_bpf_source_close(source);
 }
 
-static void ask_uprobes(struct gpumon_doctor *doctor)
-{
-	struct gpumon_error err = { 0 };
-
-	gpumon_doctor_uprobes(doctor, gpumon_uprobes_supported(doctor->root, &err) ? &err : NULL);
-}
-
 /* Which parts the operands name, as bits; 0 after wrong usage was reported. */
 static unsigned int parts_of(struct gpumon_context *context, int argc, char **argv)
 {
@@ -78,15 +71,9 @@ static unsigned int parts_of(struct gpumon_context *context, int argc, char **ar
 		}
 		parts |= 1u << part;
 	}
+	if (!parts && GPUMON_IS_SMALL)
+		return 1u << GPUMON_DOCTOR_DRIVER;
 	return parts ? parts : (1u << GPUMON_DOCTOR_N_PARTS) - 1;
-}
-
-static void look_at_recording(struct gpumon_doctor *doctor)
-{
-	doctor->part = GPUMON_DOCTOR_RECORD;
-	gpumon_doctor_cuda(doctor);
-	if (!*doctor->root)
-		ask_uprobes(doctor);
 }
 
 static void look_at_drivers(struct gpumon_doctor *doctor)
@@ -95,6 +82,9 @@ static void look_at_drivers(struct gpumon_doctor *doctor)
 	bool answers;
 
 	doctor->part = GPUMON_DOCTOR_DRIVER;
+	if (GPUMON_IS_SMALL)
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "build", NULL,
+				  "small: without recording, BPF, --listen and .gz");
 	gpumon_doctor_machine(doctor);
 	gpumon_doctor_module(doctor);
 	/* The socket always asks this machine's kernel, so do not use it with another root. */
@@ -121,7 +111,7 @@ static int doctor_run(struct gpumon_context *context, int argc, char **argv)
 	gpumon_term_get(&term, context->out);
 
 	if (parts & 1u << GPUMON_DOCTOR_RECORD)
-		look_at_recording(&doctor);
+		gpumon_doctor_record(&doctor);
 	if (parts & 1u << GPUMON_DOCTOR_DRIVER)
 		look_at_drivers(&doctor);
 

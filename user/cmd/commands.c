@@ -20,6 +20,33 @@ const struct gpumon_command *gpumon_command_at(size_t i)
 	return i < N_COMMANDS ? commands[i] : NULL;
 }
 
+static const struct gpumon_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	}
+	return NULL;
+}
+
+/* Those of all builds. */
+static const char *const names[] = {
+#define GPUMON_COMMAND_NAME(name) #name,
+	GPUMON_ALL_COMMANDS(GPUMON_COMMAND_NAME)
+#undef GPUMON_COMMAND_NAME
+};
+
+#define N_NAMES (sizeof(names) / sizeof(names[0]))
+
+static void print_left_out(FILE *out)
+{
+	fputs("\nThis is the small build, without", out);
+	for (size_t i = 0; i < N_NAMES; i++)
+		if (!find_command(names[i]))
+			fprintf(out, " %s,", names[i]);
+	fputs(" BPF, --listen and .gz.\n", out);
+}
+
 static void print_overview(FILE *out)
 {
 	fputs("Usage: gpumon-user COMMAND [OPTION]…\n\n"
@@ -28,21 +55,28 @@ static void print_overview(FILE *out)
 	      out);
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("  help       Show the help of a command\n"
-	      "\nOptions:\n"
+	fputs("  help       Show the help of a command\n", out);
+	if (GPUMON_IS_SMALL)
+		print_left_out(out);
+	fputs("\nOptions:\n"
 	      "  -h, --help       this text; after a command, that command's\n"
 	      "  -V, --version    version of this program\n\n"
 	      "Exit status: 0 done, 1 failed, 2 wrong usage, 77 not possible on this machine.\n",
 	      out);
 }
 
-static const struct gpumon_command *find_command(const char *name)
+static int unknown_command(struct gpumon_context *context, const char *name)
 {
-	for (size_t i = 0; i < N_COMMANDS; i++) {
-		if (!strcmp(commands[i]->name, name))
-			return commands[i];
+	struct gpumon_error err;
+
+	for (size_t i = 0; GPUMON_IS_SMALL && i < N_NAMES; i++) {
+		if (strcmp(names[i], name) != 0)
+			continue;
+		gpumon_error_set(&err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
+				 "%s is not in this gpumon-user: " GPUMON_BECAUSE(""), name);
+		return gpumon_report(context, &err);
 	}
-	return NULL;
+	return gpumon_usage(context, "unknown command \"%s\"", name);
 }
 
 static int run_help(struct gpumon_context *context, const char *name)
@@ -53,7 +87,7 @@ static int run_help(struct gpumon_context *context, const char *name)
 	}
 	context->command = find_command(name);
 	if (!context->command)
-		return gpumon_usage(context, "unknown command \"%s\"", name);
+		return unknown_command(context, name);
 	gpumon_command_help(context);
 	return GPUMON_EXIT_OK;
 }
@@ -71,8 +105,8 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		if (argc > 2)
 			return gpumon_usage(context, "unexpected argument \"%s\"", argv[2]);
-		fprintf(context->out, "gpumon-user %s (netlink schema %d)\n", GPUMON_VERSION,
-			GPUMON_SCHEMA);
+		fprintf(context->out, "gpumon-user %s (netlink schema %d%s)\n", GPUMON_VERSION,
+			GPUMON_SCHEMA, GPUMON_IS_SMALL ? ", small build" : "");
 		return GPUMON_EXIT_OK;
 	}
 	/* Shells ask so, see user/completion/. */
@@ -90,7 +124,7 @@ int gpumon_run(struct gpumon_context *context, int argc, char **argv)
 
 	context->command = find_command(argv[1]);
 	if (!context->command)
-		return gpumon_usage(context, "unknown command \"%s\"", argv[1]);
+		return unknown_command(context, argv[1]);
 
 	/* From here on the command's own options say whether --json is given. */
 	context->json = false;

@@ -3,28 +3,36 @@
  * The table of subcommands.
  *
  * A new command is one file cmd_NAME.c, which defines "gpumon_command_NAME", and one line in
- * GPUMON_COMMANDS(). The Makefile takes every cmd_*.c.
+ * GPUMON_ALL_COMMANDS(). The Makefile takes every cmd_*.c.
  */
 #ifndef GPUMON_CMD_COMMANDS_H
 #define GPUMON_CMD_COMMANDS_H
 
 #include "lib/options.h"
+#include "lib/profile.h"
 
-#define GPUMON_COMMANDS(X) \
-	X(stat)            \
-	X(top)             \
-	X(trace)           \
-	X(alerts)          \
-	X(metrics)         \
-	X(record)          \
-	X(correlate)       \
-	X(flamegraph)      \
-	X(report)          \
-	X(export)          \
-	X(diff)            \
-	X(probe)           \
-	X(set)             \
+#define GPUMON_ALL_COMMANDS(X) \
+	X(stat)                \
+	X(top)                 \
+	X(trace)               \
+	X(alerts)              \
+	X(metrics)             \
+	X(record)              \
+	X(correlate)           \
+	X(flamegraph)          \
+	X(report)              \
+	X(export)              \
+	X(diff)                \
+	X(probe)               \
+	X(set)                 \
 	X(doctor)
+
+#if GPUMON_IS_SMALL
+/* Those that the Makefile's COMMANDS names. */
+#define GPUMON_COMMANDS(X) GPUMON_SMALL_COMMANDS(X)
+#else
+#define GPUMON_COMMANDS(X) GPUMON_ALL_COMMANDS(X)
+#endif
 
 /* Declares all of them. C accepts the last name repeated after the list. */
 #define GPUMON_COMMAND_DECLARE(name) gpumon_command_##name,

@@ -85,6 +85,8 @@ void gpumon_doctor_module(struct gpumon_doctor *doctor);
  * processes, and which of this machine's APIs can be recorded.
  */
 void gpumon_doctor_cuda(struct gpumon_doctor *doctor);
+/* All of that part. */
+void gpumon_doctor_record(struct gpumon_doctor *doctor);
 /* The result of connecting to the module; NULL if it worked. */
 void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_error *err);
 /**

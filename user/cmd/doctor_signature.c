@@ -3,10 +3,8 @@
  * Where only signed modules load: with which key gpumon.ko is signed, whether the kernel has it, and if not, how far
  * it got on its way from dkms over the firmware's list of the machine owner's keys into the kernel.
  */
-#include <elfutils/libdwelf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libelf.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include "doctor.h"
 #include "lib/files.h"
 #include "lib/memory.h"
+#include "lib/module_file.h"
 #include "lib/module_signature.h"
 
 #define OK   GPUMON_DOCTOR_OK
@@ -77,28 +76,21 @@ static char *find_module(const struct gpumon_doctor *doctor)
 	return found;
 }
 
-/* libdw unpacks what is compressed. False if it cannot be read. */
+/* False if it cannot be read. */
 static bool read_module(const struct gpumon_doctor *doctor, const char *name,
 			enum gpumon_signature *signature, struct gpumon_key_name *signer)
 {
 	char path[PATH_MAX], *bytes;
 	size_t size;
-	Elf *elf;
-	int fd;
+	bool there;
 
 	snprintf(path, sizeof(path), "%s%s", doctor->root, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	elf_version(EV_CURRENT);
-	elf = dwelf_elf_begin(fd);
-	/* What libdw cannot unpack it gives as it is. */
-	bytes = elf && elf_kind(elf) == ELF_K_ELF ? elf_rawfile(elf, &size) : NULL;
+	bytes = gpumon_module_file_read(path, &size);
 	if (bytes)
 		*signature = gpumon_module_signature(bytes, size, signer);
-	elf_end(elf);
-	close(fd);
-	return bytes;
+	there = bytes != NULL;
+	free(bytes);
+	return there;
 }
 
 /* --- keys */

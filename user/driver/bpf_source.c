@@ -8,40 +8,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "lib/bpf.h"
 #include "lib/files.h"
+#include "lib/profile.h"
 #include "lib/version.h"
 #include "lib/wait.h"
 #include "bpf_source.h"
-
-int gpumon_bpf_source_possible(struct gpumon_error *err)
-{
-	char text[4096];
-
-#ifndef GPUMON_BPF
-	return gpumon_error_set(
-		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
-		"BPF is not in this gpumon-user: it was built without clang or bpftool; install both and build it again");
-#endif
-	if (!gpumon_bpf_capable(""))
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
-			"BPF needs CAP_BPF and CAP_PERFMON: be root, or have root give them: setcap cap_bpf,cap_perfmon+ep gpumon-user");
-	if (!gpumon_initial_user_namespace(""))
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
-			"BPF needs CAP_BPF and CAP_PERFMON outside of this user namespace: run gpumon-user on the host");
-	if (gpumon_read_short("", "/sys/kernel/security/lockdown", text, sizeof(text)) &&
-	    strstr(text, "[confidentiality]"))
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_LOCKDOWN,
-			"the kernel is locked down (confidentiality) and lets BPF programs read nothing of it: boot with lockdown=integrity");
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NO_BTF,
-			"BPF needs the kernel's types, and /sys/kernel/btf/vmlinux is not there: use a kernel with CONFIG_DEBUG_INFO_BTF=y");
-	return 0;
-}
 
 #ifdef GPUMON_BPF
 
@@ -49,6 +20,7 @@ int gpumon_bpf_source_possible(struct gpumon_error *err)
 #include <bpf/btf.h>
 
 #include "bpf_group.h"
+#include "lib/bpf.h"
 
 #define EVENTS_BYTES (8 << 20)
 /* The kernel requires a whole page, even if no event is ever written. */
@@ -76,6 +48,30 @@ struct gpumon_bpf_source {
 	size_t n;
 	struct gpumon_event event[EVENTS_TAKEN];
 };
+
+int gpumon_bpf_source_possible(struct gpumon_error *err)
+{
+	char text[4096];
+
+	if (!gpumon_bpf_capable(""))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
+			"BPF needs CAP_BPF and CAP_PERFMON: be root, or have root give them: setcap cap_bpf,cap_perfmon+ep gpumon-user");
+	if (!gpumon_initial_user_namespace(""))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_PERMISSION,
+			"BPF needs CAP_BPF and CAP_PERFMON outside of this user namespace: run gpumon-user on the host");
+	if (gpumon_read_short("", "/sys/kernel/security/lockdown", text, sizeof(text)) &&
+	    strstr(text, "[confidentiality]"))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -EPERM, GPUMON_ERROR_LOCKDOWN,
+			"the kernel is locked down (confidentiality) and lets BPF programs read nothing of it: boot with lockdown=integrity");
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NO_BTF,
+			"BPF needs the kernel's types, and /sys/kernel/btf/vmlinux is not there: use a kernel with CONFIG_DEBUG_INFO_BTF=y");
+	return 0;
+}
 
 int gpumon_source_processors(void)
 {
@@ -603,6 +599,14 @@ ssize_t gpumon_bpf_source_events(struct gpumon_bpf_source *source,
 
 /* Without clang or bpftool: opening says so, and the other functions are never called. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+
+int gpumon_bpf_source_possible(struct gpumon_error *err)
+{
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
+		"BPF is not in this gpumon-user: " GPUMON_BECAUSE(
+			"it was built without clang or bpftool; install both and build it again"));
+}
 
 int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events, struct gpumon_error *err)
 {

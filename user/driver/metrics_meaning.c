@@ -8,7 +8,10 @@
 #include "metrics_meaning.h"
 
 /* The assembler searches the compiler's paths: user/, or those of -I. */
-#define PAGE(name) ".incbin \"../Documentation/reference/" name ".md\"\n"
+#ifndef GPUMON_PAGES
+#define GPUMON_PAGES "../Documentation/reference"
+#endif
+#define PAGE(name) ".incbin \"" GPUMON_PAGES "/" name ".md\"\n"
 
 __asm__(".pushsection .rodata\n"
 	"gpumon_pages:\n" PAGE("statistics") PAGE("drivers/amdgpu") PAGE("drivers/drm_sched")

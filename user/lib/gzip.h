@@ -5,6 +5,11 @@
 
 #include <stdio.h>
 
+#include "error.h"
+
+/* 0, or -1 with *err: this build cannot compress. */
+int gpumon_gzip_possible(struct gpumon_error *err);
+
 /**
  * gpumon_gzip_open - begin a compressed stream
  * @to: gets the compressed bytes; it stays open

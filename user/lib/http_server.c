@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include "http_server.h"
+#include "profile.h"
 
 #ifdef GPUMON_HTTP
 #include <arpa/inet.h>
@@ -546,7 +547,8 @@ static int not_built(struct gpumon_error *err)
 {
 	return gpumon_error_set(
 		err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
-		"--listen: this gpumon-user was built without libmicrohttpd: build it with libmicrohttpd-dev, or write a file (-o) for node_exporter");
+		"--listen is not in this gpumon-user: " GPUMON_BECAUSE(
+			"it was built without libmicrohttpd; build it with libmicrohttpd-dev") ", or write a file (-o) for node_exporter");
 }
 
 int gpumon_http_listen(const char *address, uint16_t port, const struct gpumon_web_config *config,

@@ -144,6 +144,8 @@ int gpumon_output_file_open(struct gpumon_output_file *file, const char *path, b
 		return 0;
 	}
 	file->path = path;
+	if (gpumon_output_file_is_gzip(path) && gpumon_gzip_possible(err))
+		return -1;
 	/* The temporary name is longer than the path. */
 	if (strlen(path) + sizeof(".XXXXXX") > sizeof(file->temporary))
 		return gpumon_error_set(err, GPUMON_EXIT_FAILED, -ENAMETOOLONG, GPUMON_ERROR_IO,
