@@ -59,7 +59,7 @@ static void add_histogram(struct gpumon_histogram *histogram, uint64_t scale)
 	histogram->count = gpumon_value_of(3 * scale);
 	histogram->sum = gpumon_value_of(scale * 3000000);
 	gpumon_histogram_add_bucket(histogram, 786432, 1048576, 2 * scale);
-	gpumon_histogram_add_bucket(histogram, 1UL << 42, UINT64_MAX, scale);
+	gpumon_histogram_add_bucket(histogram, 1ULL << 42, UINT64_MAX, scale);
 }
 
 static void add_rings(struct gpumon_model *model, uint64_t rings, uint64_t scale)

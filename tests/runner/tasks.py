@@ -274,6 +274,11 @@ class Plan:
                             Inputs("build-adding-a-command", "6.1", "user/Makefile", "user/cmd", "user/lib",
                                    "Documentation/develop/adding-a-command.md", "Documentation/man", "tests/build/adding-a-command",
                                    "tests/build/page-blocks.py", "tests/style/layers", "tests/style/man-page.py"))
+        self.add_if_changed("build/small", "program", lambda: passes("tests/build/small/run"),
+                            Inputs("build-small", NEWEST, "user", "kmod/uapi", "tests/build/small", "tests/metrics/fake.c",
+                                   "Documentation/reference/statistics.md",
+                                   *(f"Documentation/reference/drivers/{driver}.md" for driver in (
+                                       "amdgpu", "drm_sched", "drm_vblank", "i915", "nvidia"))))
         for name in OLDER:
             self.add_if_changed(f"dkms/{name}", f"prepare/{name}", lambda name=name: passes("tests/build/dkms", name),
                                 Inputs(f"dkms-{name}", name, *MODULE))
