@@ -279,6 +279,8 @@ class Plan:
                                    "Documentation/reference/statistics.md",
                                    *(f"Documentation/reference/drivers/{driver}.md" for driver in (
                                        "amdgpu", "drm_sched", "drm_vblank", "i915", "nvidia"))))
+        if full:
+            self.add("build/small-vm", "build/small build/7 prepare/7", lambda: passes("tests/build/small/vm"))
         for name in OLDER:
             self.add_if_changed(f"dkms/{name}", f"prepare/{name}", lambda name=name: passes("tests/build/dkms", name),
                                 Inputs(f"dkms-{name}", name, *MODULE))

@@ -173,12 +173,15 @@ static int send_all_kinds(struct nl_sock *sock)
 	struct nl_msg *request = nlmsg_alloc();
 	struct sockaddr_nl from = { 0 };
 	unsigned char *buffer = NULL;
+	char too_long[8192];
 	int ret;
 
+	memset(too_long, 'x', sizeof(too_long));
+	too_long[sizeof(too_long) - 1] = '\0';
 	genlmsg_put(request, NL_AUTO_PORT, NL_AUTO_SEQ, 0x3ff, 0, NLM_F_DUMP, 7, 3);
 	if (nla_put_u32(request, 1, 0x12345678) || nla_put_string(request, 2, "") ||
 	    nla_put_string(request, 3, "four") || nla_put_u32(request, 4, 0) ||
-	    !nla_put_string(request, 5, (char[8192]){ [0 ... 8000] = 'x' }))
+	    !nla_put_string(request, 5, too_long))
 		return 1;
 	if (nl_send_auto(sock, request) < 0)
 		return 1;
