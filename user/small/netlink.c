@@ -165,7 +165,7 @@ static int put(struct nl_msg *msg, int type, const void *value, size_t size)
 	size_t at = NLMSG_ALIGN(msg->header.nlmsg_len);
 	struct nlattr *attribute = (void *)(msg->bytes + at);
 
-	if (size > sizeof(msg->bytes) - at - NLA_HDRLEN)
+	if (at + NLA_HDRLEN + size > sizeof(msg->bytes))
 		return -ENOMEM;
 	attribute->nla_type = (uint16_t)type;
 	attribute->nla_len = (uint16_t)(NLA_HDRLEN + size);
@@ -184,21 +184,27 @@ int nla_put_string(struct nl_msg *msg, int type, const char *text)
 	return put(msg, type, text, strlen(text) + 1);
 }
 
+/* Is there a whole attribute in @len bytes? */
+static bool is_whole(const struct nlattr *attribute, int len)
+{
+	return len >= (int)sizeof(*attribute) && attribute->nla_len >= NLA_HDRLEN &&
+	       attribute->nla_len <= len;
+}
+
+/* The one behind it; @len: bytes that are left from there on. */
+static const struct nlattr *next_attribute(const struct nlattr *attribute, int *len)
+{
+	*len -= (int)NLA_ALIGN(attribute->nla_len);
+	return (const void *)((const char *)attribute + NLA_ALIGN(attribute->nla_len));
+}
+
 const struct nlattr *nla_find(const struct nlattr *attributes, int len, int type)
 {
-	const char *at = (const char *)attributes;
+	const struct nlattr *at;
 
-	while (len >= (int)sizeof(struct nlattr)) {
-		const struct nlattr *attribute = (const void *)at;
-		int step = NLA_ALIGN(attribute->nla_len);
-
-		if (attribute->nla_len < NLA_HDRLEN || attribute->nla_len > len)
-			return NULL;
-		if ((attribute->nla_type & NLA_TYPE_MASK) == type)
-			return attribute;
-		at += step;
-		len -= step;
-	}
+	for (at = attributes; is_whole(at, len); at = next_attribute(at, &len))
+		if ((at->nla_type & NLA_TYPE_MASK) == type)
+			return at;
 	return NULL;
 }
 
@@ -235,16 +241,13 @@ static bool is_text(const struct nlattr *attribute, const char *text)
 /* The number of a group, in the attribute CTRL_ATTR_MCAST_GROUPS. */
 static int find_group(const struct nlattr *groups, const char *name)
 {
-	const char *at = groups ? data_of(groups) : NULL;
+	const struct nlattr *group = groups ? data_of(groups) : NULL;
 	int left = groups ? nla_len(groups) : 0;
 
-	while (left >= (int)sizeof(struct nlattr)) {
-		const struct nlattr *group = (const void *)at, *id;
-		int step = NLA_ALIGN(group->nla_len);
+	for (; is_whole(group, left); group = next_attribute(group, &left)) {
+		const struct nlattr *id =
+			nla_find(data_of(group), nla_len(group), CTRL_ATTR_MCAST_GRP_ID);
 
-		if (group->nla_len < NLA_HDRLEN || group->nla_len > left)
-			break;
-		id = nla_find(data_of(group), nla_len(group), CTRL_ATTR_MCAST_GRP_ID);
 		if (id && nla_len(id) >= (int)sizeof(uint32_t) &&
 		    is_text(nla_find(data_of(group), nla_len(group), CTRL_ATTR_MCAST_GRP_NAME),
 			    name)) {
@@ -253,8 +256,6 @@ static int find_group(const struct nlattr *groups, const char *name)
 			memcpy(&number, data_of(id), sizeof(number));
 			return (int)number;
 		}
-		at += step;
-		left -= step;
 	}
 	return -NLE_OBJ_NOTFOUND;
 }
