@@ -11,6 +11,7 @@
 #include "doctor.h"
 #include "lib/api_loader.h"
 #include "lib/launch.h"
+#include "record/uprobe.h"
 
 /* The first driver with CUDA 12, which the oldest supported CUPTI belongs to. */
 #define DRIVER_MIN	   525
@@ -389,4 +390,15 @@ void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
 		recorded &= ~GPUMON_APIS_HIP;
 	check_apis(doctor, of_machine, recorded);
 	check_ptrace(doctor);
+}
+
+void gpumon_doctor_record(struct gpumon_doctor *doctor)
+{
+	struct gpumon_error err = { 0 };
+
+	doctor->part = GPUMON_DOCTOR_RECORD;
+	gpumon_doctor_cuda(doctor);
+	if (!*doctor->root)
+		gpumon_doctor_uprobes(doctor,
+				      gpumon_uprobes_supported(doctor->root, &err) ? &err : NULL);
 }

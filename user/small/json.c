@@ -18,7 +18,6 @@
  * struct json_object - a value; null is NULL
  * @type: what it is
  * @negative: an int below 0: its bits are those of an int64_t
- * @key: its name in the object that it is in
  * @number: of INT and BOOLEAN
  * @real: of DOUBLE
  * @text: of STRING
