@@ -150,10 +150,16 @@ static __always_inline u32 gpumon_process_slot(struct gpumon_cpu *cpu)
 	return gpumon_process_remembered(cpu) ? cpu->task_process : gpumon_process_find(cpu);
 }
 
-/* This CPU's counters of a process, by enum gpumon_process_word. */
-static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u32 slot)
+/* Where a process is counted, with GPUMON_NONE for gpumon_process_unattributed(). */
+static __always_inline u32 gpumon_process_row(u32 slot)
 {
-	return cpu->processes + slot * GPUMON_PROCESS_OWN_WORDS;
+	return likely(slot != GPUMON_NONE) ? slot : gpumon_process_table.slots;
+}
+
+/* This CPU's counters of a row, by enum gpumon_process_word. */
+static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u32 row)
+{
+	return cpu->processes + row * GPUMON_PROCESS_OWN_WORDS;
 }
 
 /*
@@ -163,12 +169,12 @@ static __always_inline local64_t *gpumon_process_words(struct gpumon_cpu *cpu, u
 static __always_inline void gpumon_process_add(struct gpumon_cpu *cpu, u32 slot,
 					       enum gpumon_process_word word, u64 n)
 {
-	if (unlikely(slot == GPUMON_NONE))
-		slot = gpumon_process_table.slots;
+	const u32 row = gpumon_process_row(slot);
+
 	if (word < GPUMON_PROCESS_OWN_WORDS)
-		local64_add(n, gpumon_process_words(cpu, slot) + word);
+		local64_add(n, gpumon_process_words(cpu, row) + word);
 	else
-		atomic64_add(n, &gpumon_process_counters.shared[slot][word - GPUMON_PROCESS_OWN_WORDS]);
+		atomic64_add(n, &gpumon_process_counters.shared[row][word - GPUMON_PROCESS_OWN_WORDS]);
 }
 
 /* Count something for the current process, in an interrupt for none. Preemption off. */

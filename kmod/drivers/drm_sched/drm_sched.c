@@ -166,8 +166,7 @@ static void queue_find(struct gpumon_event_context *ctx, const struct drm_sched_
 	ring = gpumon_place_ring(found->place);
 	found->words = ring_words(ctx->cpu, ring);
 	process = in_task() ? gpumon_process_slot(ctx->cpu) : GPUMON_NONE;
-	found->process = gpumon_process_words(
-		ctx->cpu, process == GPUMON_NONE ? gpumon_process_table.slots : process);
+	found->process = gpumon_process_words(ctx->cpu, gpumon_process_row(process));
 	found->usage =
 		gpumon_usage_find(process, ring, gpumon_job_event_clients ? found->client : 0);
 }
