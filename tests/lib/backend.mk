@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# What the tests of OpenCL, Level Zero and HIP share: each folder has a script "check", and records
+# What the tests of OpenCL, Level Zero, HIP, Vulkan and OpenGL share: each folder has a script "check", and records
 # programs with inject/'s library. The including Makefile has the target "build". `make check` needs
 # ../../user/gpumon-user, or PROGRAM=. SANITIZE=-fsanitize=address,undefined checks every access.
 

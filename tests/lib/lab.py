@@ -54,7 +54,7 @@ def words_of(path):
 
 
 def kernels(kind="kernels"):
-    """Names of kernels: of Debian's (kernels), sanitised, arm64 or nvidia."""
+    """Names of kernels: of Debian's (kernels), old, sanitised, arm64 or nvidia."""
     return [words[0] for words in words_of(VM / f"{kind}.list")]
 
 

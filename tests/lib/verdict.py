@@ -78,7 +78,31 @@ def communicate(process, seconds):
             return process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             if time.monotonic() - begin > seconds * busier():
+                print_threads(process.pid)
                 raise
+
+
+def print_threads(pid):
+    """Where the threads of a process that should have ended are, and those of its children."""
+    import shutil
+    import subprocess
+    base = "/proc/%d/task" % pid
+    for thread in os.listdir(base) if os.path.exists(base) else ():
+        def read(name):
+            try:
+                with open("%s/%s/%s" % (base, thread, name), encoding="utf-8", errors="replace") as file:
+                    return one_line(file.read())
+            except OSError as error:
+                return error.strerror
+        print("    %d/%s: %s" % (pid, thread, ", ".join(map(read, ("comm", "wchan", "syscall", "stack")))))
+        for child in read("children").split():
+            if child.isdigit():
+                print_threads(int(child))
+    if shutil.which("gdb"):
+        done = subprocess.run(["gdb", "-batch", "-p", str(pid), "-ex", "thread apply all backtrace 20"], check=False,
+                              timeout=LIMIT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        print(done.stdout.decode("utf-8", "replace"))
+    sys.stdout.flush()
 
 
 def need(program, package=None):

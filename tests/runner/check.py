@@ -13,7 +13,7 @@ With names, only those run, and what they need. A NAME is that of a task, or of 
     check inject/control-c probe/edit/exchange fuzz/capture programs/gcc capture/mixed mutants/ring
 
 tests/README.md says which tests each form runs.
---full: all of tests/suite on all kernels, all builds, the parts of the suite for 7-kasan and 7-builtin, and the
+--full: all of tests/suite on all kernels, all builds, the parts of the suite for 7-kasan, 7-builtin and 7-bare, and the
 tests with NVIDIA's real driver; these kernels and drivers are built if necessary.
 --deep: all of tests/suite on the sanitised kernels of vm/sanitised.list, the long form of storms (GPUMON_DEEP=1)
 on 7-rt, and that of failures on demand on 7-faults: with KASAN or KCSAN these would take days. The kernels are

@@ -88,9 +88,14 @@ def suite_part(name, part):
     return suite(name, tests=tests, GPUMON_LEAKS="end")
 
 
+def prepare_and_build(name, *targets):
+    return prepare(name) and build(name, *targets)
+
+
 def build_older(name, *variables):
     lab.remove_as_root(lab.cache() / "build" / name / "gpumon-debug")
-    return build(name, *variables, *ORDINARY)
+    # memory.md has the sizes of the small core for one kernel.
+    return build(name, *variables, *ORDINARY, *["lab-core"] * (name == "6.1"))
 
 
 def nvidia(name):
@@ -107,7 +112,7 @@ def nvidia(name):
 
 def build_arm64(name, *targets):
     """The module and the tool (or targets) for it, without a warning"""
-    if not (prepare(name) and build(name, *targets)):
+    if not prepare_and_build(name, *targets):
         return False
     program = lab.kernel(name).program
     log = pathlib.Path(f"{lab.cache()}/build/{program}.log").read_text(encoding="utf-8", errors="replace")

@@ -23,6 +23,10 @@ SUITE = (*MODULE, "bpf", "tests/vm", "tests/suite", "tests/mock", "tests/uprobe"
 # The part of user/ that works with the kernel.
 USER_FOR_KERNELS = ("user/driver",)
 
+# Kernels built here, not to look for mistakes, and the tests of each.
+OWN_PARTS = {"7-builtin": "built-in-part.list", "7-bare": "bare-part.list",
+             "6.12-arm64-builtin": "built-in-part.list"}
+
 SANITIZE = "SANITIZE=-fsanitize=address,undefined"
 
 
@@ -147,6 +151,7 @@ class Plan:
         if self.scope == "full":
             self.add("prepare/7-kasan", "prepare/7", lambda: prepare("7-kasan"))
             self.add("prepare/7-builtin", "prepare/7-kasan", lambda: prepare("7-builtin"))
+            self.add("prepare/7-bare", "prepare/7-builtin", lambda: prepare("7-bare"))
         build_newest = self.add("build/7", "prepare/7", lambda: build("7"), is_means=True)
         self.add("prepare/6.1", "", lambda: prepare("6.1"), is_means=True)
         self.add("program", "", steps.program, is_means=True)
@@ -155,27 +160,60 @@ class Plan:
         self.add_arm64()
         for name in OLDER:
             self.add_older(name)
-        for name, part in (("7-kasan", "sanitised-part.list"), ("7-builtin", "built-in-part.list")):
-            self.add_part(name, part)
+        self.add_part("7-kasan", "sanitised-part.list")
+        self.add_part("7-builtin", OWN_PARTS["7-builtin"])
+        # A boot for each test takes too long for make check.
+        if self.scope == "full":
+            self.add_part("7-bare", OWN_PARTS["7-bare"])
         if self.scope == "full":
             for name in lab.kernels("nvidia"):
                 self.add(f"suite-{name}", f"build/{lab.kernel(name).line} prepare/7", lambda name=name: steps.nvidia(name))
-            # It writes to the same folders as build/6.1-arm64.
-            self.add("suite-6.1-arm64", "build/6.1-arm64 prepare/7", lambda: self.suite_arm64("6.1-arm64"))
-            self.add("suite-7-arm64", "prepare/7", lambda: self.suite_arm64("7-arm64"))
+            for name in lab.kernels("old"):
+                self.add(f"suite-{name}", "prepare/7", *self.own_part(name, "old-part.list"))
             self.add("build/packages", "", lambda: passes("tests/build/packages"))
             # In a copy of the root in which those are built.
             self.add("build/packages-others", "~build/packages", lambda: passes("tests/build/packages-others"))
-
-    def suite_arm64(self, name):
-        return (steps.build_arm64(name, *steps.ORDINARY) and
-                suite(name, "--classes", "each-kernel,arm64"))
+            # With the headers of 6.1-arm64, which it prepares.
+            self.add("build/recipes", "prepare/6.1 prepare/7", lambda: passes("tests/build/recipes/run"))
 
     def add_arm64(self):
-        inputs, module_passed, skip = self.changed("build-6.1-arm64", "6.1", (*MODULE, "tests/vm"), ("user", "bpf"))
-        targets = ["lab-user"] if module_passed else ["lab-module", "lab-user"]
-        task = self.add("build/6.1-arm64", "prepare/6.1", lambda: steps.build_arm64("6.1-arm64", *targets), inputs=inputs)
+        """In `make check` a part of the suite in one boot, and the tool is compiled."""
+        if self.scope == "full":
+            for name, needs in (("6.1-arm64", "prepare/6.1 prepare/7"), ("7-arm64", "prepare/7")):
+                self.add(f"suite-{name}", needs, functools.partial(self.suite_arm64, name),
+                         functools.partial(self.tests_arm64, name))
+            # The root is that of 6.1-arm64.
+            self.add("suite-5.10-arm64", "prepare/6.1 prepare/7 ~suite-6.1-arm64", *self.own_part("5.10-arm64", "old-part.list"))
+            # It writes to the same folder of the tool as 6.1-arm64.
+            name = "6.12-arm64-builtin"
+            self.add(f"prepare/{name}", "prepare/7-builtin", lambda: prepare(name))
+            self.add(f"suite-{name}", f"prepare/{name} ~suite-6.1-arm64",
+                     lambda: (steps.build_arm64(name, "lab-module", "lab-mock", "lab-user") and
+                              steps.suite_part(name, OWN_PARTS[name])),
+                     functools.partial(self.tests_arm64, name))
+            # The tool is not run beside the module there.
+            self.add("suite-6.1-armhf", "prepare/6.1 prepare/7",
+                     *self.own_part("6.1-armhf", "armhf-part.list", "lab-module", "lab-tests"))
+            # It builds the mock in a folder of 6.1-arm64.
+            self.add("build/board", "prepare/6.1 prepare/7 ~suite-6.1-arm64",
+                     lambda: prepare("6.1-arm64") and passes("tests/build/board"))
+            return
+        name = "6.1-arm64"
+        inputs, module_passed, skip = self.changed(f"suite-{name}", "6.1", SUITE, ("user",))
+
+        def run():
+            if module_passed:
+                return steps.build_arm64(name, "lab-user")
+            return (steps.build_arm64(name, "lab-module", "lab-mock-drm", "lab-user") and
+                    steps.suite_part(name, "arm64-part.list"))
+        task = self.add(f"suite-{name}", "prepare/6.1 prepare/7", run, functools.partial(self.tests_arm64, name), inputs=inputs)
         task.skip = skip
+
+    def suite_arm64(self, name):
+        return steps.build_arm64(name, *steps.ORDINARY) and suite(name, "--classes", "each-kernel,arm64")
+
+    def tests_arm64(self, name, tests):
+        return steps.build_arm64(name, *steps.ORDINARY) and suite(name, tests=tests)
 
     def add_newest(self, build_newest):
         """The newest kernel's boots, in three tasks. Where only user/ has changed, only tests of the tool run."""
@@ -205,16 +243,22 @@ class Plan:
             self.add(f"build/{name}", f"prepare/{name} program", lambda: build(name, *sparse))
             self.add(f"suite-{name}", f"build/{name} prepare/{NEWEST}", run, select, inputs=inputs)
 
+    @staticmethod
+    def own_part(name, part, *targets):
+        """(run, select) of a part of the suite on a kernel that is prepared and built for by the task"""
+        return (lambda: steps.prepare_and_build(name, *targets) and steps.suite_part(name, part),
+                lambda tests: steps.prepare_and_build(name, *targets) and suite(name, tests=tests))
+
     def add_part(self, name, part):
         if self.scope == "full":
             self.add(f"build/{name}", f"prepare/{name}", lambda: build(name))
             self.add(f"suite-{name}", f"build/{name}", lambda: steps.suite_part(name, part),
                      lambda tests: suite(name, tests=tests))
             return
-        task = self.add_if_changed(f"suite-{name}", "prepare/7",
-                                   lambda: prepare(name) and build(name) and steps.suite_part(name, part),
+        run, select = self.own_part(name, part)
+        task = self.add_if_changed(f"suite-{name}", "prepare/7", run,
                                    Inputs(f"suite-{name}", NEWEST, *SUITE, *USER_FOR_KERNELS))
-        task.select = lambda tests: prepare(name) and build(name) and suite(name, tests=tests)
+        task.select = select
         # Such a kernel takes up to 20 minutes to build.
         if not (lab.cache() / "kernels" / name / "ready").exists():
             task.skip = "this kernel is not in the cache; make check-full builds it"
@@ -248,10 +292,10 @@ class Plan:
         self.add("probe/edit", "program", *words("probe/edit"))
         self.add("probe/cuda", "program", *words("probe/cuda"))
         # hip and ze look for libraries in the root of Debian 13.
-        for name, needs in (("opencl", "program"), ("ze", "program prepare/7"), ("hip", "program prepare/7")):
+        for name, needs in (("opencl", "program"), ("vulkan", "program"), ("gl", "program"), ("ze", "program prepare/7"), ("hip", "program prepare/7")):
             self.add(name, needs, *words(name))
         if full:
-            for name in ("probe/cuda", "opencl", "ze", "hip"):
+            for name in ("probe/cuda", "opencl", "vulkan", "gl", "ze", "hip"):
                 self.add(f"{name}-sanitised", f"program ~{name}", *words(name, "OBJ=obj-sanitised", SANITIZE))
         self.add("device", "", lambda: make_check("device"))
         # It uses the objects of the task "user".
@@ -264,7 +308,9 @@ class Plan:
         self.add("vm", "", steps.vm_tests)
         self.add("runner", "", *script("tests/runner/test_runner.py"))
         for name, needs in (("matrix", "prepare/6.1 prepare/7"), ("build/llvm", "prepare/6.1"), ("build/requirements", "prepare/6.1")):
-            self.add_if_changed(name, needs, lambda name=name: passes("tests/build/" + name.removeprefix("build/")),
+            # Each option by itself takes a build of the module.
+            each = ["--each"] if full and name == "build/requirements" else []
+            self.add_if_changed(name, needs, lambda name=name, each=each: passes("tests/build/" + name.removeprefix("build/"), *each),
                                 Inputs(key_of(name), "6.1", *MODULE))
         self.add_if_changed("build/adding-a-driver", "prepare/7", lambda: passes("tests/build/adding-a-driver", "7"),
                             Inputs("build-adding-a-driver", NEWEST, *MODULE, "Documentation/develop/adding-a-driver.md",
@@ -281,6 +327,7 @@ class Plan:
                                        "amdgpu", "drm_sched", "drm_vblank", "i915", "nvidia"))))
         if full:
             self.add("build/small-vm", "build/small build/7 prepare/7", lambda: passes("tests/build/small/vm"))
+            self.add("build/choices", "prepare/6.1", lambda: passes("tests/build/choices"))
         for name in OLDER:
             self.add_if_changed(f"dkms/{name}", f"prepare/{name}", lambda name=name: passes("tests/build/dkms", name),
                                 Inputs(f"dkms-{name}", name, *MODULE))
@@ -296,8 +343,8 @@ class Plan:
             self.add(f"build/{name}", f"prepare/{name}", lambda name=name: build(name), is_means=True)
             before = f"prepare/{name}" if self.is_whole else ""
             select = (lambda name: lambda tests: suite(name, tests=tests))(name)
-            if name == "7-builtin":
-                self.add(f"suite-{name}", f"build/{name}", lambda name=name: steps.suite_part(name, "built-in-part.list"), select)
+            if name in OWN_PARTS:
+                self.add(f"suite-{name}", f"build/{name}", lambda name=name: steps.suite_part(name, OWN_PARTS[name]), select)
             elif name != "7-faults":
                 self.add(f"suite-{name}", f"build/{name}", lambda name=name: suite(name), select)
         for name, kernel, tests in (("faults", "7-faults", ("fault-allocations", "fault-registrations")),
@@ -318,7 +365,7 @@ class Plan:
             self.asked_only("mutants", "", *script("tests/mutants/run"))
         # On a machine with an NVIDIA GPU.
         self.asked_only("device-gpu", "", *script("tests/device/run"))
-        for kind in ("kernels", "sanitised", "arm64", "nvidia"):
+        for kind in ("kernels", "old", "sanitised", "arm64", "nvidia"):
             for name in lab.kernels(kind):
                 self.add_single_tests(name, kind)
 
