@@ -83,7 +83,9 @@ install: modules_install install-user \
 
 install-user: user
 	+$(MAKE) -C user install PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' DESTDIR='$(DESTDIR)'
+ifneq ($(PROFILE),small)
 	$(INSTALL) -D -m 0644 Documentation/man/gpumon.8 '$(DESTDIR)$(MANDIR)/man8/gpumon.8'
+endif
 
 # What distributions' packages have: all, with the module as sources for dkms.
 install-package: install-user install-inject dkms-source
@@ -132,7 +134,7 @@ clean:
 	@find . \( -name '*.o' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' \
 		-o -name '.*.cmd' -o -name Module.symvers -o -name modules.order \) -delete
 	@rm -f mock_submit churn_fork tests/mock/mock_submit tests/mock/churn_fork tests/mock/mock_nvidia_load
-	@rm -rf tests/mock/nvidia-*/ gpumon-debug
+	@rm -rf tests/mock/nvidia-*/ gpumon-debug gpumon-core
 
 # --- the lab (tests/vm/build): what one kernel's tests need, at the top of a build folder
 
@@ -142,16 +144,27 @@ lab-module: modules
 lab-debug:
 	+@$(MAKE) modules BUILD='$(BUILD)/gpumon-debug' GPUMON_DEBUG=1
 
-.PHONY: lab-debug
+# The smallest module that counts jobs and vblanks, for tests/suite/small-core.py and tests/build/core.
+CORE = DRIVERS='drm_sched drm_vblank' NETLINK=no EVENTS=no ALERTS=no HISTOGRAMS=shared
 
-lab-mock:
-	+$(MAKE) -C tests/mock all
+lab-core:
+	+@$(MAKE) modules BUILD='$(BUILD)/gpumon-core' $(CORE)
+
+.PHONY: lab-debug lab-core
+
+# Without the mocks of NVIDIA's driver.
+lab-mock-drm:
+	+$(MAKE) -C tests/mock modules mock_submit churn_fork
 	ln -sf tests/mock/mock_gpu.ko tests/mock/mock_submit tests/mock/fire_gpu.ko \
 		tests/mock/fire_vblank.ko \
 		tests/mock/churn_gpu.ko tests/mock/churn_fork .
 
+lab-mock: lab-mock-drm
+	+$(MAKE) -C tests/mock nvidia mock_nvidia_load
+
 # What else the tests of tests/suite need.
-lab-tests: lab-mock
+# NVIDIA's driver is not for 32-bit ARM.
+lab-tests: $(if $(filter arm,$(ARCH)),lab-mock-drm,lab-mock)
 	+@if [ -e tests/suite/Makefile ]; then $(MAKE) -C tests/suite all; fi
 
 # What the tests with NVIDIA's real driver need (tests/vm/nvidia.list).
@@ -231,11 +244,13 @@ help:
 	@echo 'make check-device       on a machine with an NVIDIA GPU: programs with a known account, recorded'
 	@echo 'make bench-device       there: what recording costs, in pairs within a process, against others'
 	@echo
+	@echo 'make modules DRIVERS="drm_sched drm_vblank" NETLINK=no DEBUGFS=no EVENTS=no ALERTS=no leaves out parts:'
+	@echo '                        see Documentation/user/install.md'
 	@echo 'make modules GPUMON_DEBUG=1 makes a module whose registrations can be made to fail, for tests.'
 	@echo 'KERNELDIR= BUILD= CC= LLVM=1 W=1 V=1 ARCH= CROSS_COMPILE= SYSROOT= DESTDIR= PREFIX= LIBDIR= are honoured.'
 	@echo 'One test on one kernel: tests/vm/test 6.1 NAME; a shell in its VM: tests/vm/shell 6.1'
 
 .PHONY: all modules modules_install user inject install-inject bpf install install-user install-package uninstall \
-	dkms-source dkms-install dkms-uninstall clean lab-module lab-mock lab-tests lab-nvidia style check check-full check-deep demo \
+	dkms-source dkms-install dkms-uninstall clean lab-module lab-mock lab-mock-drm lab-tests lab-nvidia style check check-full check-deep demo \
 	fuzz mutants bench version dist deb rpm \
 	check-device bench-device help

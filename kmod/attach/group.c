@@ -27,9 +27,12 @@ int gpumon_groups_init(struct gpumon_group *const *groups, unsigned int count)
 
 	gpumon_groups = groups;
 	gpumon_group_count = count;
-	for_each_group(group, g)
+	for_each_group(group, g) {
+		if (group->init)
+			group->init();
 		for (i = 0; i < group->statistics_count && !ret; i++)
 			ret = gpumon_statistics_init(group->statistics[i]);
+	}
 	return ret;
 }
 

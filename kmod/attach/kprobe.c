@@ -143,6 +143,39 @@ static bool kprobe_is_known(struct kprobe *kprobe)
 	return !enable_kprobe(kprobe);
 }
 
+#ifdef CONFIG_KPROBES_ON_FTRACE
+static void trap_over(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
+{
+}
+#endif
+
+/*
+ * Registers a kprobe. On x86 one in the place of ftrace's call runs with interrupts on, and so does one
+ * that was made a jump: a call of the function in an interrupt is missed then. The instruction behind
+ * ftrace's call has the same arguments. A kprobe there is a trap, with interrupts off, and is not made a
+ * jump if it has a post_handler.
+ */
+static int kprobe_register_body(struct gpumon_probe *probe)
+{
+	struct kprobe *kprobe = &probe->kprobe;
+	int ret;
+
+	kprobe->pre_handler = probe->body;
+	ret = GPUMON_REGISTER("register_kprobe", probe->symbol, register_kprobe(kprobe));
+#ifdef CONFIG_KPROBES_ON_FTRACE
+	if (!ret && probe->in_interrupts && kprobe_ftrace(kprobe)) {
+		unregister_kprobe(kprobe);
+		memset(kprobe, 0, sizeof(*kprobe));
+		kprobe->symbol_name = probe->symbol;
+		kprobe->offset = MCOUNT_INSN_SIZE;
+		kprobe->pre_handler = probe->body;
+		kprobe->post_handler = trap_over;
+		ret = register_kprobe(kprobe);
+	}
+#endif
+	return ret;
+}
+
 static int kprobe_register(struct gpumon_probe *probe)
 {
 	struct kretprobe *kretprobe = &probe->kretprobe;
@@ -162,9 +195,7 @@ static int kprobe_register(struct gpumon_probe *probe)
 		ret = GPUMON_REGISTER("register_kretprobe", probe->symbol,
 				      register_kretprobe(kretprobe));
 	} else {
-		probe->kprobe.pre_handler = probe->body;
-		ret = GPUMON_REGISTER("register_kprobe", probe->symbol,
-				      register_kprobe(&probe->kprobe));
+		ret = kprobe_register_body(probe);
 	}
 	/*
 	 * Linux 7.3 returns 0 also if it had no memory to arm the kprobe and has removed it from

@@ -13,6 +13,8 @@
 #include <linux/kprobes.h>
 #include <linux/mutex.h>
 
+#include "compat/kernel_argument.h"
+#include "compat/kretprobe.h"
 #include "core/counters.h"
 #include "core/field.h"
 #include "core/gpumon.h"
@@ -49,6 +51,8 @@ struct tracepoint;
  * @returns: what it has to return, in the same way
  * @count_if_suffixed: attach it also where the compiler made another function of
  *                     it, "name.isra.0", whose arguments are then not trusted
+ * @in_interrupts: of a kprobe: its function is called in interrupts, which may come while the body
+ *                 runs for another call: the body then runs with interrupts off
  * @optional: the group counts as attached without it
  * @fallback: attached only where no probe of its role behind it in the table could be: both
  *            are there, and one event would be counted twice
@@ -87,6 +91,7 @@ struct gpumon_probe {
 	const char *prototype;
 	const char *returns;
 	bool count_if_suffixed;
+	bool in_interrupts;
 	bool optional;
 	bool fallback;
 	const char *without;
@@ -155,6 +160,7 @@ static_assert(offsetof(struct kretprobe, kp) == 0);
  *                or they are the kernel's own; found out before @start
  * @refused: member that a probe has found at another offset than the headers have, gpumon_group_refuse(); NULL if
  *           nothing is. Nothing is attached then until its module is gone.
+ * @init: called once, before anything else: sizes its tables by module parameters
  * @start: called before the first probe is attached, while none runs
  * @stop: called when its probes are detached and none runs, maybe again
  * @module_gone: called when a module of the group is gone and no probe of it runs; @start follows,
@@ -177,6 +183,7 @@ struct gpumon_group {
 	bool allocated;
 	bool layout_known;
 	const char *refused;
+	void (*init)(void);
 	void (*start)(void);
 	void (*stop)(void);
 	void (*module_gone)(void);
@@ -244,7 +251,7 @@ static inline struct gpumon_probe *gpumon_probe_of(struct kprobe *kprobe)
 static inline struct gpumon_probe *gpumon_probe_of_instance(struct kretprobe_instance *instance)
 {
 #ifdef CONFIG_KRETPROBES
-	struct kretprobe *kretprobe = get_kretprobe(instance);
+	struct kretprobe *kretprobe = gpumon_compat_get_kretprobe(instance);
 
 	return kretprobe ? container_of(kretprobe, struct gpumon_probe, kretprobe) : NULL;
 #else

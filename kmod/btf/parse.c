@@ -756,18 +756,19 @@ static void name_offsets(const struct gpumon_btf *btf, const char *text, size_t 
 /* The smallest naturally aligned word that holds all of a bitfield. */
 static int place_bits(u64 bits, u32 bit_size, u32 whole, struct gpumon_btf_place *place)
 {
-	u32 size, word;
+	u32 size, word, bit;
 
 #ifdef __BIG_ENDIAN
 	return -EOPNOTSUPP;
 #endif
 	for (size = 1; size <= sizeof(u64); size *= 2) {
 		word = 8 * size;
-		if (bits % word + bit_size > word)
+		bit = bits & (word - 1);
+		if (bit + bit_size > word)
 			continue;
-		place->offset = bits / word * size;
+		place->offset = (bits - bit) / 8;
 		place->size = size;
-		place->bit_offset = bits % word;
+		place->bit_offset = bit;
 		place->bit_size = bit_size;
 		return place->offset + size <= whole ? 0 : -EOPNOTSUPP;
 	}

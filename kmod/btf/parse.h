@@ -4,8 +4,9 @@
 #define GPUMON_BTF_PARSE_H
 
 #include <linux/bits.h>
-#include <linux/btf.h>
 #include <linux/types.h>
+
+#include "compat/btf.h"
 
 struct file;
 struct gpumon_btf_copy;

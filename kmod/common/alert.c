@@ -56,6 +56,7 @@ static struct gpumon_table place_table = {
 	.keys = place_keys,
 	.slots = PLACES,
 	.ways = PLACES,
+	.homes = 1,
 };
 static struct alert_place places[PLACES];
 
@@ -247,7 +248,7 @@ static void alert_send_rest(struct alert_place *place)
 
 static bool alert_place_hidden(const struct alert_place *place)
 {
-	return READ_ONCE(place_keys[place - places]) == GPUMON_TABLE_RECYCLING;
+	return gpumon_read_once64(place_keys[place - places]) == GPUMON_TABLE_RECYCLING;
 }
 
 static struct alert_place *alert_place_oldest(unsigned int *kept)
@@ -260,7 +261,9 @@ static struct alert_place *alert_place_oldest(unsigned int *kept)
 		if (!smp_load_acquire(&place->ready) || alert_place_hidden(place))
 			continue;
 		++*kept;
-		if (!oldest || READ_ONCE(place->last.time_ns) < READ_ONCE(oldest->last.time_ns))
+		if (!oldest ||
+		    gpumon_read_once64(place->last.time_ns) <
+			    gpumon_read_once64(oldest->last.time_ns))
 			oldest = place;
 	}
 	return oldest;
@@ -288,7 +291,7 @@ static void alert_forget_oldest(void)
 	unsigned int kept;
 
 	while ((place = alert_place_oldest(&kept)) && kept > KEPT) {
-		WRITE_ONCE(place_keys[place - places], GPUMON_TABLE_RECYCLING);
+		gpumon_write_once64(place_keys[place - places], GPUMON_TABLE_RECYCLING);
 		hidden = true;
 	}
 	if (!hidden)

@@ -34,10 +34,17 @@ struct gpumon_alert {
 
 extern struct mutex gpumon_alert_lock;
 
+#if GPUMON_HAS_ALERTS
 void gpumon_alert_init(bool (*send)(const struct gpumon_alert *alert));
 void gpumon_alert_exit(void);
 void gpumon_alert_raise(u64 now, const char *group, const char *kind, const char *device, u32 code,
 			const char *message);
+#else
+static inline void gpumon_alert_init(bool (*send)(const struct gpumon_alert *alert)) {}
+static inline void gpumon_alert_exit(void) {}
+static inline void gpumon_alert_raise(u64 now, const char *group, const char *kind,
+				      const char *device, u32 code, const char *message) {}
+#endif
 u64 gpumon_alert_lost(void);
 u64 gpumon_alert_forgotten(void);
 bool gpumon_alert_kept(u32 *i, struct gpumon_alert *alert);

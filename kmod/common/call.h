@@ -33,7 +33,7 @@ static __always_inline void gpumon_call_keep(struct gpumon_call *call, struct pt
 
 	call->time_ns = ktime_get_mono_fast_ns();
 	for (i = 0; i < arguments; i++)
-		call->argument[i] = regs_get_kernel_argument(regs, i);
+		call->argument[i] = gpumon_compat_kernel_argument(regs, i);
 }
 
 static inline const struct gpumon_call *gpumon_call(const struct kretprobe_instance *instance)

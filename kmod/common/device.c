@@ -12,6 +12,7 @@
 #include <drm/drm_device.h>
 #include <drm/gpu_scheduler.h>
 
+#include "compat/sched_device.h"
 #include "core/key.h"
 #include "device.h"
 
@@ -73,10 +74,10 @@ static bool is_first_of_name(const char *name, const char *bus)
 
 	for (i = 0; i < LABELS; i++) {
 		slot = (gpumon_key_spread(hash) + i) % LABELS;
-		is = cmpxchg64(&labels[slot].name, 0, hash);
+		is = gpumon_cmpxchg64(&labels[slot].name, 0, hash);
 		if (is && is != hash)
 			continue;
-		is = cmpxchg64(&labels[slot].bus, 0, wanted);
+		is = gpumon_cmpxchg64(&labels[slot].bus, 0, wanted);
 		return !is || is == wanted;
 	}
 	/* With too many names, all new devices have their bus in the label. */
@@ -181,8 +182,8 @@ const char *gpumon_scheduler_differs(const struct drm_gpu_scheduler *sched,
 	struct dma_fence *finished = (struct dma_fence *)&s_fence->finished;
 	const struct drm_gpu_scheduler *of_fence;
 	struct dma_fence_ops scheduled_ops, ops;
-	const struct device *dev;
 	const char *name;
+	const void *owner;
 
 	if (!is_schedulers(&s_fence->scheduled, &scheduled_ops) || !is_schedulers(finished, &ops) ||
 	    ops.get_timeline_name != scheduled_ops.get_timeline_name)
@@ -196,7 +197,8 @@ const char *gpumon_scheduler_differs(const struct drm_gpu_scheduler *sched,
 		return "drm_gpu_scheduler.name";
 	if (sched != of_fence)
 		return "drm_sched_job.sched";
-	if (!READ_NOFAULT(&dev, &sched->dev) || !gpumon_is_device(dev))
+	if (!READ_NOFAULT(&owner, &sched->gpumon_compat_sched_owner) ||
+	    (GPUMON_COMPAT_SCHED_OWNER_IS_DEVICE && !gpumon_is_device(owner)))
 		return "drm_gpu_scheduler.dev";
 	return name ? NULL : "";
 }

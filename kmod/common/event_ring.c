@@ -2,6 +2,7 @@
 /* The event ring: writing from probes, reading through debugfs, switching. */
 #include <linux/fs.h>
 #include <linux/irq_work.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/poll.h>
@@ -250,7 +251,7 @@ static u64 event_ring_most_kib(void)
 {
 	u64 bytes = min_t(u64, (u64)totalram_pages() * PAGE_SIZE / 8, SZ_1G);
 
-	return max_t(u64, (bytes >> 10) / num_online_cpus(), DEFAULT_KIB);
+	return max_t(u64, div_u64(bytes >> 10, num_online_cpus()), DEFAULT_KIB);
 }
 
 static int event_ring_start(struct netlink_ext_ack *extack)

@@ -42,7 +42,10 @@ struct gpumon_event_ring_view {
 	size_t memory_bytes;
 };
 
+/* The `if (gpumon_event_ring_on())` of a module without the event ring (EVENTS=no) are not compiled. */
+#if GPUMON_HAS_EVENTS
 DECLARE_STATIC_KEY_FALSE(gpumon_event_ring_key);
+#endif
 extern const struct file_operations gpumon_event_ring_fops;
 
 void gpumon_event_ring_init(void);
@@ -59,7 +62,11 @@ void gpumon_event_ring_words(enum gpumon_event_type event, u64 now, u32 row, u64
 
 static __always_inline bool gpumon_event_ring_on(void)
 {
+#if GPUMON_HAS_EVENTS
 	return static_branch_unlikely(&gpumon_event_ring_key);
+#else
+	return false;
+#endif
 }
 
 /* Write an event that happens now, if the ring is on; the words are computed only then. */

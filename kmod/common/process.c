@@ -27,9 +27,9 @@ static_assert(GPUMON_PROCESS_WORDS <=
 struct gpumon_table gpumon_process_table;
 struct gpumon_process *gpumon_processes;
 struct gpumon_counters gpumon_process_counters = {
-	.sums = GPUMON_PROCESS_WORDS,
-	.wide = GPUMON_PROCESS_WORDS - GPUMON_PROCESS_OWN_WORDS,
-	.shared_always = true,
+	.sums = GPUMON_PROCESS_COUNTED,
+	.wide = GPUMON_PROCESS_COUNTED - GPUMON_PROCESS_OWN_WORDS,
+	.shared_always = GPUMON_PROCESS_COUNTED > GPUMON_PROCESS_OWN_WORDS,
 	.anchor = GPUMON_ANCHOR(processes),
 };
 
@@ -63,7 +63,8 @@ int gpumon_process_init(void)
 	int ret;
 
 	atomic_set(&process_count, 0);
-	ret = gpumon_table_init(&gpumon_process_table, 2 * gpumon_process_max, PROCESS_WAYS);
+	ret = gpumon_table_init(&gpumon_process_table, 2 * gpumon_process_max + PROCESS_WAYS - 1,
+				PROCESS_WAYS);
 	if (ret)
 		return ret;
 	slots = gpumon_process_table.slots;
@@ -137,8 +138,8 @@ noinline u64 gpumon_process_number(u32 slot)
 {
 	u64 *id = &gpumon_processes[slot].id;
 
-	cmpxchg64(id, 0, atomic64_inc_return(&process_ids));
-	return READ_ONCE(*id);
+	gpumon_cmpxchg64(id, 0, atomic64_inc_return(&process_ids));
+	return gpumon_read_once64(*id);
 }
 
 /* New slot for the current process, GPUMON_NONE if the table is full. */
@@ -306,7 +307,7 @@ static void process_fold(u32 slot)
 	u32 word, which;
 
 	process_total.exited++;
-	for (word = 0; word < GPUMON_PROCESS_WORDS; word++) {
+	for (word = 0; word < GPUMON_PROCESS_COUNTED; word++) {
 		process_total.words[word] +=
 			gpumon_counters_one(&gpumon_process_counters, slot, false, word);
 		process_closed.words[word] +=
@@ -326,7 +327,7 @@ static void process_fold(u32 slot)
 
 /**
  * gpumon_process_age - make room: fold exited processes into their sum
- * @user: what else counts for them
+ * @user: what else counts for them, NULL for nothing
  *
  * Nothing happens while there is room, so that a short-lived process is still in the table when it
  * is read. No probe counts for a process that is gone, but for the end of what it had begun: the close
@@ -350,23 +351,25 @@ bool gpumon_process_age(const struct gpumon_process_user *user)
 		cond_resched();
 		if (!gpumon_process_ready(slot) || gpumon_process_refresh(slot))
 			continue;
-		WRITE_ONCE(table->keys[slot], GPUMON_TABLE_RECYCLING);
+		gpumon_write_once64(table->keys[slot], GPUMON_TABLE_RECYCLING);
 		hidden = true;
 	}
 	if (!hidden)
 		return true;
 	synchronize_rcu();
-	user->look();
+	if (user)
+		user->look();
 	for (slot = 0; slot < table->slots; slot++) {
 		cond_resched();
-		if (READ_ONCE(table->keys[slot]) != GPUMON_TABLE_RECYCLING)
+		if (gpumon_read_once64(table->keys[slot]) != GPUMON_TABLE_RECYCLING)
 			continue;
-		if (user->leave(slot)) {
-			WRITE_ONCE(gpumon_processes[slot].id, 0);
+		if (!user || user->leave(slot)) {
+			gpumon_write_once64(gpumon_processes[slot].id, 0);
 			leaves = true;
 		} else {
-			WRITE_ONCE(table->keys[slot], process_key(gpumon_processes[slot].start_ns,
-								  gpumon_processes[slot].pid));
+			gpumon_write_once64(table->keys[slot],
+					    process_key(gpumon_processes[slot].start_ns,
+							gpumon_processes[slot].pid));
 		}
 	}
 	if (!leaves)
@@ -374,10 +377,24 @@ bool gpumon_process_age(const struct gpumon_process_user *user)
 	synchronize_rcu();
 	for (slot = 0; slot < table->slots; slot++) {
 		cond_resched();
-		if (READ_ONCE(table->keys[slot]) == GPUMON_TABLE_RECYCLING)
+		if (gpumon_read_once64(table->keys[slot]) == GPUMON_TABLE_RECYCLING)
 			process_fold(slot);
 	}
 	return true;
+}
+
+/**
+ * gpumon_process_read - the counts of a process in one period
+ * @slot: slot with a ready process
+ * @closed: the period that the last reset closed, else the one that runs
+ * @words: filled in; 0 is what no driver that there is counts
+ *
+ * Context: may sleep, gpumon_period_lock held.
+ */
+void gpumon_process_read(u32 slot, bool closed, u64 words[GPUMON_PROCESS_WORDS])
+{
+	memset(words, 0, GPUMON_PROCESS_WORDS * sizeof(*words));
+	gpumon_counters_read(&gpumon_process_counters, slot, closed, words);
 }
 
 /**
@@ -503,8 +520,9 @@ void gpumon_process_close(void)
  */
 u64 gpumon_process_unattributed(bool closed, enum gpumon_process_word word)
 {
-	return gpumon_counters_one(&gpumon_process_counters, gpumon_process_table.slots, closed,
-				   word);
+	return word < GPUMON_PROCESS_COUNTED ?
+		       gpumon_counters_one(&gpumon_process_counters, gpumon_process_table.slots,
+					   closed, word) : 0;
 }
 
 /**

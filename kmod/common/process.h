@@ -20,7 +20,8 @@
  * @GPUMON_PROCESS_CLOSES: devices closed, of those that it was seen to open
  * @GPUMON_PROCESS_WORDS: number of these
  * @GPUMON_PROCESS_OWN_WORDS: so many of the first ones each CPU counts for itself, a power of two: the
- *                            others are rarer, and shared by all CPUs
+ *                            others are rarer, and shared by all CPUs. Only amdgpu and i915 count submissions
+ * @GPUMON_PROCESS_COUNTED: so many of the first ones are counted by the drivers that there are
  */
 enum gpumon_process_word {
 	GPUMON_PROCESS_JOBS,
@@ -32,7 +33,10 @@ enum gpumon_process_word {
 	GPUMON_PROCESS_OPENS,
 	GPUMON_PROCESS_CLOSES,
 	GPUMON_PROCESS_WORDS,
-	GPUMON_PROCESS_OWN_WORDS = GPUMON_PROCESS_SUBMISSIONS + 1
+	GPUMON_PROCESS_OWN_WORDS = GPUMON_HAS_amdgpu || GPUMON_HAS_i915 ?
+					   GPUMON_PROCESS_SUBMISSIONS + 1 : GPUMON_PROCESS_JOBS + 1,
+	GPUMON_PROCESS_COUNTED = GPUMON_HAS_amdgpu || GPUMON_HAS_i915 || GPUMON_HAS_nvidia ?
+					 GPUMON_PROCESS_WORDS : GPUMON_PROCESS_OWN_WORDS
 };
 
 /**
@@ -122,6 +126,7 @@ void gpumon_process_forget_handles(void);
 bool gpumon_process_level(u32 slot, enum gpumon_process_level which, u64 *value);
 void gpumon_process_forget_level(enum gpumon_process_level which);
 size_t gpumon_process_bytes(void);
+void gpumon_process_read(u32 slot, bool closed, u64 words[GPUMON_PROCESS_WORDS]);
 u32 gpumon_process_find(struct gpumon_cpu *cpu);
 u64 gpumon_process_number(u32 slot);
 
@@ -190,7 +195,7 @@ static __always_inline void gpumon_process_count(struct gpumon_cpu *cpu,
  */
 static __always_inline u64 gpumon_process_id(u32 slot)
 {
-	u64 id = READ_ONCE(gpumon_processes[slot].id);
+	u64 id = gpumon_read_once64(gpumon_processes[slot].id);
 
 	return likely(id) ? id : gpumon_process_number(slot);
 }
@@ -219,7 +224,7 @@ static __always_inline void gpumon_process_change(u32 slot, u64 id, enum gpumon_
 {
 	struct gpumon_process *process = &gpumon_processes[slot];
 
-	if (likely(READ_ONCE(process->id) == id))
+	if (likely(gpumon_read_once64(process->id) == id))
 		atomic64_add(change, &process->level[which]);
 }
 

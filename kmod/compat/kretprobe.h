@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The memory in which a kretprobe keeps the calls that are under way. Since 6.7 it is an objpool:
- * 4bbd93455659 ("kprobes: kretprobe scalability improvement").
+ * 4bbd93455659 ("kprobes: kretprobe scalability improvement"). And the kretprobe that a call belongs
+ * to: until 5.11 the instance names it, d741bf41d7c7 ("kprobes: Remove kretprobe hash").
  */
 #ifndef GPUMON_COMPAT_KRETPROBE_H
 #define GPUMON_COMPAT_KRETPROBE_H
@@ -29,5 +30,18 @@ static inline size_t gpumon_compat_kretprobe_bytes(const struct kretprobe *kretp
 	return 0;
 #endif
 }
+
+/* The kretprobe of a call, NULL if it is being unregistered. */
+#ifdef CONFIG_KRETPROBES
+static __always_inline struct kretprobe *
+gpumon_compat_get_kretprobe(struct kretprobe_instance *instance)
+{
+#ifdef GPUMON_HAVE_GET_KRETPROBE
+	return get_kretprobe(instance);
+#else
+	return READ_ONCE(instance->rp);
+#endif
+}
+#endif
 
 #endif /* GPUMON_COMPAT_KRETPROBE_H */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Allocation, reading and periods of the per-CPU counters. */
 #include <linux/cache.h>
+#include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
-#include <linux/math.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -26,10 +28,11 @@
 #define SPARES	    8
 
 /*
- * Places for counts that wait for the shared words of their objects, and how many of them a probe
- * tries.
+ * Places for counts that wait for the shared words of their objects: for each object, at most, and how
+ * many of them a probe tries.
  */
-#define EARLY	    1024
+#define EARLY	    32
+#define EARLY_MOST  1024
 #define EARLY_TRIES 16
 
 /*
@@ -129,13 +132,24 @@ static int cpu_goes(unsigned int cpu)
  */
 int gpumon_counters_start(void)
 {
-	int ret;
+	int cpu, ret;
 
 	if (!zalloc_cpumask_var(&counters_cpus, GFP_KERNEL))
 		return -ENOMEM;
+	/*
+	 * Before 6.10 and its stable updates, cpuhp_setup_state() does not call for the CPUs that are
+	 * online: 932d8476399f ("cpu/hotplug: Fix dynstate assignment in
+	 * __cpuhp_setup_state_cpuslocked()").
+	 */
+	cpus_read_lock();
 	ret = GPUMON_REGISTER("cpuhp_setup_state", NULL,
-			      cpuhp_setup_state(CPUHP_BP_PREPARE_DYN, "gpumon:prepare", cpu_comes,
-						cpu_goes));
+			      cpuhp_setup_state_nocalls_cpuslocked(CPUHP_BP_PREPARE_DYN,
+								   "gpumon:prepare", cpu_comes,
+								   cpu_goes));
+	for_each_online_cpu(cpu)
+		if (ret > 0)
+			cpu_comes(cpu);
+	cpus_read_unlock();
 	if (ret < 0) {
 		free_cpumask_var(counters_cpus);
 		return ret;
@@ -205,7 +219,9 @@ static int shared_init(struct gpumon_counters *counters)
 		return counters->shared[0] ? 0 : -ENOMEM;
 	}
 	counters->spare = kcalloc(counters->spares, sizeof(*counters->spare), GFP_KERNEL);
-	counters->early = gpumon_memory_zalloc(EARLY, sizeof(*counters->early), NUMA_NO_NODE);
+	counters->earlies = min_t(u32, roundup_pow_of_two(EARLY * counters->slots), EARLY_MOST);
+	counters->early = gpumon_memory_zalloc(counters->earlies, sizeof(*counters->early),
+					       NUMA_NO_NODE);
 	if (!counters->shared || !counters->spare || !counters->early)
 		return -ENOMEM;
 	gpumon_counters_supply(counters);
@@ -328,7 +344,7 @@ static bool early_add(struct gpumon_counters *counters, u32 slot, u32 word)
 	u32 count = slot * counters->wide + word + 1, at, i;
 
 	for (i = 0; i < EARLY_TRIES; i++) {
-		at = (u32)atomic_inc_return(&counters->early_next) % EARLY;
+		at = atomic_inc_return(&counters->early_next) & (counters->earlies - 1);
 		if (!READ_ONCE(counters->early[at]) && !cmpxchg(&counters->early[at], 0, count))
 			return true;
 	}
@@ -341,7 +357,7 @@ static void early_settle(struct gpumon_counters *counters)
 	atomic64_t *words;
 	u32 count, slot, i;
 
-	for (i = 0; i < EARLY; i++) {
+	for (i = 0; i < counters->earlies; i++) {
 		count = READ_ONCE(counters->early[i]);
 		if (!count)
 			continue;
@@ -366,7 +382,7 @@ static void early_read(const struct gpumon_counters *counters, u32 slot, u64 *wo
 {
 	u32 count, i;
 
-	for (i = 0; i < EARLY; i++) {
+	for (i = 0; i < counters->earlies; i++) {
 		count = READ_ONCE(counters->early[i]);
 		if (count && early_slot(counters, count) == slot)
 			words[early_word(counters, count)]++;
@@ -377,7 +393,7 @@ static void early_zero(struct gpumon_counters *counters, u32 slot)
 {
 	u32 count, i;
 
-	for (i = 0; i < EARLY; i++) {
+	for (i = 0; i < counters->earlies; i++) {
 		count = READ_ONCE(counters->early[i]);
 		if (count && early_slot(counters, count) == slot)
 			WRITE_ONCE(counters->early[i], 0);
@@ -477,7 +493,7 @@ size_t gpumon_counters_bytes(const struct gpumon_counters *counters)
 	bytes = gpumon_memory_held(counters->cpu, (nr_cpu_ids + 1) * sizeof(*counters->cpu)) +
 		gpumon_memory_held(counters->kept, counters->slots * sizeof(*counters->kept)) +
 		gpumon_memory_held(counters->shared, counters->slots * sizeof(*counters->shared)) +
-		gpumon_memory_held(counters->early, EARLY * sizeof(*counters->early)) +
+		gpumon_memory_held(counters->early, counters->earlies * sizeof(*counters->early)) +
 		gpumon_memory_held(counters->settled,
 				   counters->slots * sizeof(*counters->settled)) +
 		gpumon_memory_held(counters->spare, counters->spares * sizeof(*counters->spare));
@@ -676,7 +692,7 @@ int gpumon_counters_keep(struct gpumon_counters *counters, const u64 *keys, u32 
 	u32 slot;
 
 	for (slot = 0; slot < counters->slots; slot++) {
-		if (counters->kept[slot] || (slot < keyed && !READ_ONCE(keys[slot])))
+		if (counters->kept[slot] || (slot < keyed && !gpumon_read_once64(keys[slot])))
 			continue;
 		counters->kept[slot] = kzalloc(kept_bytes(counters), GFP_KERNEL);
 		if (!counters->kept[slot])

@@ -22,6 +22,8 @@
 #include <linux/types.h>
 #include <asm/local64.h>
 
+#include "compat/once64.h"
+
 /**
  * struct gpumon_counters - counters of a table of objects
  * @slots: objects
@@ -45,6 +47,7 @@
  * @early: counts of objects that have no shared words yet, since none were left: object and word, 0
  *         where there is none. Probes add, readers count them, and they move to the words when there
  *         are some: with gpumon_period_lock held
+ * @earlies: places in @early, a power of two
  * @early_next: where a probe looks for a free place
  * @settled: by object: ns of intervals before gpumon_counters_settle()
  * @shared_held: bytes that the shared words of an object take
@@ -69,6 +72,7 @@ struct gpumon_counters {
 	u32 spares;
 	struct llist_head surplus;
 	u32 *early;
+	u32 earlies;
 	atomic_t early_next;
 	u64 *settled;
 	size_t shared_held;
@@ -104,7 +108,7 @@ void gpumon_counters_raise_slow(local64_t *extreme, u64 value);
 static __always_inline u64 gpumon_counters_extreme(const local64_t *extreme)
 {
 	/* A reset on another CPU writes a whole word, 0. */
-	return data_race(*(const u64 *)extreme);
+	return gpumon_read_plain64(*(const u64 *)extreme);
 }
 
 /* Keep the highest value; for the lowest value pass the complement. Preemption off. */
@@ -133,7 +137,7 @@ static inline u32 gpumon_counters_own_sums(const struct gpumon_counters *counter
 static __always_inline bool gpumon_counters_shared_inc(struct gpumon_counters *counters,
 						       local64_t *words, u32 word)
 {
-	atomic64_t *shared = (atomic64_t *)local64_read(&words[counters->stride - 1]);
+	atomic64_t *shared = (atomic64_t *)(long)local64_read(&words[counters->stride - 1]);
 
 	if (unlikely(!shared))
 		return gpumon_counters_share(counters, words, word);

@@ -12,7 +12,7 @@
 
 #include <linux/err.h>
 
-#ifdef GPUMON_DEBUG
+#if GPUMON_HAS_debug
 int gpumon_fault(const char *what, const char *name);
 #else
 /* A macro, because the name of a function would be in the debug information of every build. */

@@ -24,8 +24,8 @@ static __always_inline u64 gpumon_key_mix(u64 one, u64 other)
 }
 
 /*
- * Hash of a key; its low bits are the number of the key's home slot. Keys may be the addresses of
- * objects of one size. They lie at a stride, and products of such numbers crowd in some places: so
+ * Hash of a key; its highest bits are the number of the key's home slot. Keys may be the addresses
+ * of objects of one size. They lie at a stride, and products of such numbers crowd in some places: so
  * half of the bits are mixed with the others in between.
  */
 static __always_inline u32 gpumon_key_spread(u64 key)

@@ -4,8 +4,8 @@
  * that allocates more.
  */
 #include <linux/irq_work.h>
+#include <linux/kernel.h>
 #include <linux/log2.h>
-#include <linux/math.h>
 #include <linux/numa.h>
 #include <linux/overflow.h>
 #include <linux/workqueue.h>

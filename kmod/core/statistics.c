@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of statistics: laying out the words, learning rows, reading. */
 #include <linux/cache.h>
-#include <linux/math.h>
+#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -14,16 +14,6 @@
 
 /* Words and columns of the longest row of all tables, for readers' buffers. */
 static u32 most_words, most_columns;
-
-static bool has_gauges(const struct gpumon_statistics *statistics)
-{
-	u32 i;
-
-	for (i = 0; i < statistics->column_count; i++)
-		if (statistics->columns[i].kind == GPUMON_COLUMN_KIND_GAUGE)
-			return true;
-	return false;
-}
 
 static bool column_has_max(const struct gpumon_column *column)
 {
@@ -45,6 +35,7 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 
 	atomic_set(&statistics->generation, 1);
 	statistics->label_count = 0;
+	statistics->gauge_count = 0;
 	while (statistics->label_count < GPUMON_LABELS &&
 	       statistics->labels[statistics->label_count])
 		statistics->label_count++;
@@ -55,6 +46,8 @@ int gpumon_statistics_init(struct gpumon_statistics *statistics)
 	for (i = 0; i < statistics->column_count; i++) {
 		column = &statistics->columns[i];
 		place = &statistics->places[i];
+		if (column->kind == GPUMON_COLUMN_KIND_GAUGE)
+			place->bounds = statistics->gauge_count++;
 		if (column->interval)
 			statistics->counters.interval = i + 1;
 		if (column->kind != GPUMON_COLUMN_KIND_HISTOGRAM)
@@ -99,7 +92,8 @@ int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 
 	ret = statistics->exact ?
 		      gpumon_table_init(&statistics->table, rows + 1, 0) :
-		      gpumon_table_init(&statistics->table, rows, GPUMON_TABLE_WAYS);
+		      gpumon_table_init(&statistics->table, rows + GPUMON_TABLE_WAYS - 1,
+					GPUMON_TABLE_WAYS);
 	if (ret)
 		return ret;
 	if (statistics->exact)
@@ -110,10 +104,10 @@ int gpumon_statistics_allocate(struct gpumon_statistics *statistics)
 						sizeof(*statistics->text), NUMA_NO_NODE);
 	if (!statistics->ready || !statistics->text)
 		return -ENOMEM;
-	if (has_gauges(statistics)) {
+	if (statistics->gauge_count) {
 		statistics->gauges = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
 							  sizeof(*statistics->gauges), NUMA_NO_NODE);
-		statistics->bounds = gpumon_memory_zalloc((size_t)rows * statistics->column_count,
+		statistics->bounds = gpumon_memory_zalloc((size_t)rows * statistics->gauge_count,
 							  sizeof(*statistics->bounds), NUMA_NO_NODE);
 		if (!statistics->gauges || !statistics->bounds)
 			return -ENOMEM;
@@ -175,7 +169,8 @@ size_t gpumon_statistics_bytes(const struct gpumon_statistics *statistics)
 	       gpumon_memory_held(statistics->text,
 				  rows * statistics->label_count * sizeof(*statistics->text)) +
 	       gpumon_memory_held(statistics->gauges, cells * sizeof(*statistics->gauges)) +
-	       gpumon_memory_held(statistics->bounds, cells * sizeof(*statistics->bounds));
+	       gpumon_memory_held(statistics->bounds,
+				  rows * statistics->gauge_count * sizeof(*statistics->bounds));
 }
 
 /**
@@ -260,14 +255,15 @@ noinline u32 gpumon_row_learn_number(struct gpumon_statistics *statistics, u64 k
  */
 void gpumon_row_release(struct gpumon_statistics *statistics, u32 row)
 {
-	const size_t columns = statistics->column_count, first = row * columns;
+	const size_t columns = statistics->column_count, gauges = statistics->gauge_count;
 
 	lockdep_assert_held(&gpumon_period_lock);
 	WRITE_ONCE(statistics->ready[row], false);
 	gpumon_counters_zero(&statistics->counters, row);
 	if (statistics->gauges) {
-		memset(statistics->gauges + first, 0, columns * sizeof(*statistics->gauges));
-		memset(statistics->bounds + first, 0, columns * sizeof(*statistics->bounds));
+		memset(statistics->gauges + row * columns, 0,
+		       columns * sizeof(*statistics->gauges));
+		memset(statistics->bounds + row * gauges, 0, gauges * sizeof(*statistics->bounds));
 	}
 	gpumon_table_release(&statistics->table, row);
 	atomic_add(2, &statistics->generation);
@@ -339,6 +335,13 @@ void gpumon_statistics_supply(struct gpumon_statistics *statistics)
 	gpumon_counters_supply(&statistics->counters);
 }
 
+static struct gpumon_bounds *gauge_bounds(const struct gpumon_statistics *statistics, u32 row,
+					  u32 column)
+{
+	return &statistics->bounds[(size_t)row * statistics->gauge_count +
+				   statistics->places[column].bounds];
+}
+
 /**
  * gpumon_statistics_close - end the period
  * @statistics: table, gpumon_statistics_keep() was called
@@ -347,18 +350,19 @@ void gpumon_statistics_supply(struct gpumon_statistics *statistics)
  */
 void gpumon_statistics_close(struct gpumon_statistics *statistics)
 {
-	const u32 columns = statistics->column_count;
 	struct gpumon_bounds *bounds;
 	u32 row, i;
 
 	lockdep_assert_held(&gpumon_period_lock);
 	for (row = 0; statistics->gauges && row < statistics->table.slots; row++) {
-		if (!READ_ONCE(statistics->table.keys[row]))
+		if (!gpumon_read_once64(statistics->table.keys[row]))
 			continue;
-		bounds = statistics->bounds + (size_t)row * columns;
-		for (i = 0; i < columns; i++) {
-			bounds[i].begin = bounds[i].end;
-			bounds[i].end = gpumon_row_level_now(statistics, row, i);
+		for (i = 0; i < statistics->column_count; i++) {
+			if (statistics->columns[i].kind != GPUMON_COLUMN_KIND_GAUGE)
+				continue;
+			bounds = gauge_bounds(statistics, row, i);
+			bounds->begin = bounds->end;
+			bounds->end = gpumon_row_level_now(statistics, row, i);
 		}
 	}
 	gpumon_counters_close(&statistics->counters);
@@ -396,8 +400,7 @@ struct gpumon_row_view *gpumon_row_view_alloc(void)
 bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool closed,
 		     struct gpumon_row_view *view)
 {
-	const size_t first = (size_t)row * statistics->column_count;
-	const struct gpumon_bounds *bounds = statistics->bounds + first;
+	const struct gpumon_bounds *bounds;
 	u32 i, max;
 
 	/* Pairs with gpumon_row_learn_labels(): the labels are complete. */
@@ -407,14 +410,15 @@ bool gpumon_row_read(const struct gpumon_statistics *statistics, u32 row, bool c
 	for (i = 0; i < statistics->column_count; i++) {
 		if (statistics->columns[i].kind != GPUMON_COLUMN_KIND_GAUGE)
 			continue;
-		view->level[i] = closed ? bounds[i].end : gpumon_row_level_now(statistics, row, i);
+		bounds = gauge_bounds(statistics, row, i);
+		view->level[i] = closed ? bounds->end : gpumon_row_level_now(statistics, row, i);
 		/*
 		 * The level at the begin of the period may be its highest: probes record only
 		 * rises.
 		 */
 		max = statistics->places[i].extreme;
 		view->words[max] = max3((s64)view->words[max], view->level[i],
-					closed ? bounds[i].begin : bounds[i].end);
+					closed ? bounds->begin : bounds->end);
 	}
 	return true;
 }

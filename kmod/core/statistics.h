@@ -95,12 +95,14 @@ struct gpumon_bounds {
  * @extreme: highest value of a histogram or gauge; that of the complement of a
  *           histogram's lowest follows
  * @own_extreme: where that is in a CPU's copy of the row
+ * @bounds: of a gauge: which of its row's gauges it is
  */
 struct gpumon_place {
 	u16 bucket;
 	u16 buckets;
 	u16 extreme;
 	u16 own_extreme;
+	u16 bounds;
 };
 
 /**
@@ -123,8 +125,9 @@ struct gpumon_place {
  *            buckets of the histograms, then the extremes; all but the buckets are first in a
  *            CPU's copy if it does not have these
  * @gauges: column_count for each row; NULL in a table without gauges
- * @bounds: their levels at the bounds of the closed period
+ * @bounds: gauge_count for each row: their levels at the bounds of the closed period
  * @places: where the words of the columns lie
+ * @gauge_count: columns that are gauges
  * @sums: words of a row that are sums
  * @words: all words of a row
  * @generation: changes when a row comes, never 0
@@ -147,6 +150,7 @@ struct gpumon_statistics {
 	struct gpumon_gauge *gauges;
 	struct gpumon_bounds *bounds;
 	struct gpumon_place *places;
+	u8 gauge_count;
 	u32 sums;
 	u32 words;
 	atomic_t generation;

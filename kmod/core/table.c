@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The lock-free table: functions that no hot path needs inline. */
-#include <linux/log2.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 
@@ -10,8 +9,7 @@
 /**
  * gpumon_table_init - allocate a table
  * @table: table
- * @slots: slots wanted; with @ways rounded up to a power of two, and the ways
- *         of the last home slot beyond that
+ * @slots: its slots, at least @ways
  * @ways: slots that a key may sit in, 0 for all of them
  *
  * Context: may sleep.
@@ -19,11 +17,9 @@
  */
 int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways)
 {
-	u32 homes = ways ? roundup_pow_of_two(slots) : 1;
-
-	table->mask = homes - 1;
+	table->slots = max(slots, ways);
 	table->ways = ways ?: slots;
-	table->slots = homes + table->ways - 1;
+	table->homes = table->slots - table->ways + 1;
 	table->keys = gpumon_memory_zalloc(table->slots, sizeof(*table->keys), NUMA_NO_NODE);
 	return table->keys ? 0 : -ENOMEM;
 }
@@ -62,7 +58,7 @@ u32 gpumon_table_used(const struct gpumon_table *table)
 	u32 slot, used = 0;
 
 	for (slot = 0; slot < table->slots; slot++)
-		used += !!READ_ONCE(table->keys[slot]);
+		used += !!gpumon_read_once64(table->keys[slot]);
 	return used;
 }
 
@@ -91,9 +87,9 @@ u32 gpumon_table_claim_from(struct gpumon_table *table, u32 home, u64 key, bool 
 	if (slot != GPUMON_NONE)
 		return slot;
 	for (slot = home; slot < home + table->ways; slot++) {
-		old = READ_ONCE(table->keys[slot]);
+		old = gpumon_read_once64(table->keys[slot]);
 		if (!old)
-			old = cmpxchg64(&table->keys[slot], 0, key);
+			old = gpumon_cmpxchg64(&table->keys[slot], 0, key);
 		if (old == key)
 			return slot;
 		if (!old)

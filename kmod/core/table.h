@@ -14,6 +14,7 @@
 #include <linux/atomic.h>
 #include <linux/types.h>
 
+#include "compat/once64.h"
 #include "gpumon.h"
 #include "key.h"
 
@@ -27,13 +28,13 @@
  * @keys: key of each slot, 0 if free
  * @slots: number of slots
  * @ways: slots that a key may sit in
- * @mask: what a hash is cut down with to a home slot
+ * @homes: slots that are the first of these of some key
  */
 struct gpumon_table {
 	u64 *keys;
 	u32 slots;
 	u32 ways;
-	u32 mask;
+	u32 homes;
 };
 
 int gpumon_table_init(struct gpumon_table *table, u32 slots, u32 ways);
@@ -44,7 +45,7 @@ size_t gpumon_table_bytes(const struct gpumon_table *table);
 
 static __always_inline u32 gpumon_table_home(const struct gpumon_table *table, u64 key)
 {
-	return gpumon_key_spread(key) & table->mask;
+	return (u64)gpumon_key_spread(key) * table->homes >> 32;
 }
 
 /**
@@ -63,10 +64,10 @@ static __always_inline u32 gpumon_table_find(const struct gpumon_table *table, u
 	const u64 *keys = table->keys + home;
 	u32 way;
 
-	if (likely(READ_ONCE(keys[0]) == key))
+	if (likely(gpumon_read_once64(keys[0]) == key))
 		return home;
 	for (way = 1; way < ways; way++)
-		if (READ_ONCE(keys[way]) == key)
+		if (gpumon_read_once64(keys[way]) == key)
 			return home + way;
 	return GPUMON_NONE;
 }
@@ -81,7 +82,7 @@ static inline u32 gpumon_table_claim(struct gpumon_table *table, u64 key, bool *
 static __always_inline void gpumon_table_release(struct gpumon_table *table, u32 slot)
 {
 	/* The next owner of the slot must write its payload after this owner's last access. */
-	smp_store_release(&table->keys[slot], 0);
+	gpumon_store_release64(&table->keys[slot], 0);
 }
 
 #endif /* GPUMON_TABLE_H */

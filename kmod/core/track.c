@@ -38,7 +38,7 @@ static int part_init(struct gpumon_track *part, u32 capacity)
 
 static u32 spilled_length(const struct gpumon_track *track)
 {
-	return track->table.mask / NEIGHBOURS + 1;
+	return DIV_ROUND_UP(track->table.homes, NEIGHBOURS);
 }
 
 static int spilled_init(const struct gpumon_track *track, struct gpumon_track *second)
@@ -282,7 +282,7 @@ static noinline void end_more(struct gpumon_track *track, const struct gpumon_tr
 	u64 key;
 
 	part = track_part(track, entry, &slot);
-	key = READ_ONCE(part->table.keys[slot]);
+	key = gpumon_read_once64(part->table.keys[slot]);
 	gpumon_table_release(&part->table, slot);
 	/* A key that gpumon_track_take() has taken out is no longer counted. */
 	if (key != GPUMON_TABLE_RECYCLING)
@@ -322,7 +322,7 @@ bool gpumon_track_take(struct gpumon_track *track, const void *entry, u64 key)
 	u32 slot;
 
 	part = track_part(track, entry, &slot);
-	if (cmpxchg64(&part->table.keys[slot], key, GPUMON_TABLE_RECYCLING) != key)
+	if (gpumon_cmpxchg64(&part->table.keys[slot], key, GPUMON_TABLE_RECYCLING) != key)
 		return false;
 	if (unlikely(part != track))
 		unspill(track, key);
@@ -346,12 +346,12 @@ void gpumon_track_remember(struct gpumon_track *track, u64 key, u64 identity, u6
 	known = gpumon_track_begin(track, key, &had_entry);
 	if (!known)
 		return;
-	WRITE_ONCE(known->identity, 0);
+	gpumon_write_once64(known->identity, 0);
 	/* A reader with the previous object's identity must not find the new @what. */
 	smp_wmb();
-	WRITE_ONCE(known->what, what);
+	gpumon_write_once64(known->what, what);
 	/* Pairs with gpumon_track_known(). */
-	smp_store_release(&known->identity, identity);
+	gpumon_store_release64(&known->identity, identity);
 }
 
 /**
@@ -371,7 +371,7 @@ void gpumon_track_forget(struct gpumon_track *track)
 		for (slot = 0; slot < track->table.slots; slot++) {
 			/* Before the slot is free: the next key's readers must not find this identity. */
 			known = gpumon_track_at(track, slot);
-			WRITE_ONCE(known->identity, 0);
+			gpumon_write_once64(known->identity, 0);
 			gpumon_table_release(&track->table, slot);
 		}
 	}

@@ -130,7 +130,9 @@ static __always_inline u64 gpumon_track_known(const struct gpumon_track *track, 
 	/* Pairs with gpumon_track_forget(): the reads below are not of the previous key's object. */
 	smp_rmb();
 	/* Pairs with gpumon_track_remember(). */
-	return likely(smp_load_acquire(&known->identity) == identity) ? READ_ONCE(known->what) : 0;
+	return likely(gpumon_load_acquire64(&known->identity) == identity) ?
+		       gpumon_read_once64(known->what) :
+		       0;
 }
 
 void gpumon_track_remember(struct gpumon_track *track, u64 key, u64 identity, u64 what);

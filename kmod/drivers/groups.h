@@ -5,22 +5,22 @@
 
 #include "attach/probe.h"
 
-#ifdef GPUMON_DEBUG
-#define GPUMON_DEBUG_GROUPS(X) X(debug, 0)
-#else
-#define GPUMON_DEBUG_GROUPS(X)
-#endif
+/* What follows the name of a folder beside this file, unless `make modules DRIVERS=` leaves it out. */
+#define GPUMON_DRIVER(_folder, ...) __PASTE(GPUMON_DRIVER_, GPUMON_HAS_##_folder)(__VA_ARGS__)
+#define GPUMON_DRIVER_0(...)
+#define GPUMON_DRIVER_1(...) __VA_ARGS__
 
-/* X(name, is it on at load?): there is a struct gpumon_group and a module parameter of the name. */
-#define GPUMON_GROUPS(X)       \
-	X(drm_sched, 1)        \
-	X(amdgpu, 1)           \
-	X(amdgpu_registers, 0) \
-	X(drm_vblank, 1)       \
-	X(i915, 1)             \
-	X(nvidia, 1)           \
-	X(nvidia_uvm, 1)       \
-	GPUMON_DEBUG_GROUPS(X)
+/*
+ * The groups of each folder, X(name, is it on at load?): there is a struct gpumon_group and a module
+ * parameter of the name.
+ */
+#define GPUMON_GROUPS(X)                                           \
+	GPUMON_DRIVER(drm_sched, X(drm_sched, 1))                  \
+	GPUMON_DRIVER(amdgpu, X(amdgpu, 1) X(amdgpu_registers, 0)) \
+	GPUMON_DRIVER(drm_vblank, X(drm_vblank, 1))                \
+	GPUMON_DRIVER(i915, X(i915, 1))                            \
+	GPUMON_DRIVER(nvidia, X(nvidia, 1) X(nvidia_uvm, 1))       \
+	GPUMON_DRIVER(debug, X(debug, 0))
 
 #define GPUMON_GROUP_DECLARE(_name, _on) extern struct gpumon_group gpumon_##_name;
 GPUMON_GROUPS(GPUMON_GROUP_DECLARE)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The parts of the module: the memory that each holds, and the end of a period for all of them. */
+/*
+ * The parts of the module: the memory that each holds, and the end of a period for all of them; and the
+ * parts that this kernel lacks.
+ */
 #include <linux/kernel.h>
 #include <linux/lockdep.h>
 
@@ -10,6 +13,7 @@
 #include "drivers/drm_sched/hang.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/usage.h"
+#include "uapi/gpumon_options.h"
 
 /*
  * Parts that hold memory from load on, or while they are switched on; the groups' tables come with their
@@ -21,9 +25,13 @@ static const struct {
 } parts[] = {
 	{ "probes", gpumon_probe_bytes },
 	{ "processes", gpumon_process_bytes },
+#if GPUMON_HAS_drm_sched
 	{ "jobs", gpumon_job_bytes },
 	{ "usage", gpumon_usage_bytes },
+#endif
+#if GPUMON_HAS_HANGS
 	{ "hanging_jobs", gpumon_hang_bytes },
+#endif
 };
 
 /*
@@ -79,4 +87,34 @@ int gpumon_account_close(void)
 	gpumon_groups_close();
 	gpumon_period_next();
 	return 0;
+}
+
+/* Both are NULL of an option that this kernel has. */
+#define OPTION(_option, _costs, _lost)						\
+	{									\
+		.name = IS_ENABLED(CONFIG_##_option) ? NULL : "CONFIG_" #_option, \
+		.lost = IS_ENABLED(CONFIG_##_option) ? NULL : _lost,		\
+	},
+
+static const struct {
+	const char *name;
+	const char *lost;
+} options[] = { GPUMON_OPTIONS(OPTION) };
+
+/**
+ * gpumon_missing_options - name each option that this kernel was built without
+ * @show: is called with the option's name and what is lost, until it returns an error
+ * @arg: its first argument
+ *
+ * Return: 0, or what @show returned.
+ */
+int gpumon_missing_options(int (*show)(void *arg, const char *option, const char *lost), void *arg)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_SIZE(options) && !ret; i++)
+		if (options[i].name)
+			ret = show(arg, options[i].name, options[i].lost);
+	return ret;
 }

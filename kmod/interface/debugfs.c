@@ -9,6 +9,7 @@
 #include "attach/probe.h"
 #include "common/event_ring.h"
 #include "common/process.h"
+#include "compat/sched_device.h"
 #include "core/clock.h"
 #include "core/fault.h"
 #include "core/period.h"
@@ -17,16 +18,24 @@
 #include "drivers/drm_sched/hang.h"
 #include "drivers/drm_sched/job.h"
 #include "drivers/drm_sched/ring.h"
+#include "netlink.h"
 
 static struct dentry *directory;
+
+static void show_limits(struct seq_file *m)
+{
+	struct gpumon_hang_limits limits;
+
+	gpumon_hang_limits(&limits);
+	seq_printf(m, "hang_limit_ms %u\nstarved_limit_ms %u\n", limits.hang_ms,
+		   limits.starved_ms);
+}
 
 static void show_module(struct seq_file *m)
 {
 	struct gpumon_process_totals totals;
-	struct gpumon_hang_limits limits;
 
 	gpumon_process_totals(false, &totals);
-	gpumon_hang_limits(&limits);
 	seq_puts(m, "# gpumon\nkey value\n");
 	seq_printf(m, "version %s\nschema %d\nclock monotonic\n", GPUMON_VERSION, GPUMON_SCHEMA);
 	seq_printf(m, "duration_clock %s\n",
@@ -34,17 +43,27 @@ static void show_module(struct seq_file *m)
 	seq_printf(m, "now_ns %llu\nsince_ns %llu\nperiod %u\n", ktime_get_mono_fast_ns(),
 		   gpumon_period.since_ns, gpumon_period.number);
 	seq_printf(m, "possible_cpus %u\n", num_possible_cpus());
-	seq_printf(m, "max_rings %u\nrings %u\nrings_retired %llu\n", gpumon_ring_max,
-		   gpumon_ring_count(), gpumon_rings_retired);
+	if (GPUMON_HAS_drm_sched)
+		seq_printf(m, "max_rings %u\nrings %u\nrings_retired %llu\n", gpumon_ring_max,
+			   gpumon_ring_count(), gpumon_rings_retired);
 	seq_printf(m, "max_processes %u\nprocesses %u\nprocesses_exited %llu\njobs_exited %llu\n",
 		   gpumon_process_max, gpumon_table_used(&gpumon_process_table), totals.exited,
 		   totals.words[GPUMON_PROCESS_JOBS]);
-	seq_printf(m, "max_jobs %u\njobs_unattributed %llu\nmemory_bytes %zu\n", gpumon_job_max,
+	if (GPUMON_HAS_drm_sched)
+		seq_printf(m, "max_jobs %u\n", gpumon_job_max);
+	seq_printf(m, "jobs_unattributed %llu\nmemory_bytes %zu\n",
 		   gpumon_process_unattributed(false, GPUMON_PROCESS_JOBS),
 		   gpumon_account_bytes());
-	seq_printf(m, "hang_limit_ms %u\nstarved_limit_ms %u\n", limits.hang_ms,
-		   limits.starved_ms);
+	if (GPUMON_HAS_HANGS)
+		show_limits(m);
+	if (!GPUMON_COMPAT_SCHED_OWNER_IS_DEVICE)
+		seq_puts(m, "ring_devices only_device_of_a_driver\n");
+	if (GPUMON_HAS_ALERTS && !gpumon_family.n_mcgrps)
+		seq_puts(m, "alerts_sent no\n");
 	seq_puts(m, "not_seen ROCm/KFD_compute,amdgpu_user_queues\n");
+	/* What `make modules` was told to leave out, see Kbuild. */
+	if (*GPUMON_LEFT_OUT)
+		seq_puts(m, "left_out " GPUMON_LEFT_OUT "\n");
 }
 
 /* Names of states, as in the netlink specification. */
@@ -76,6 +95,18 @@ static void show_groups(struct seq_file *m)
 		seq_printf(m, "%s %s %s\n", group->name, state_names[state],
 			   *reason ? reason : "-");
 	}
+}
+
+static int show_missing_option(void *m, const char *option, const char *lost)
+{
+	seq_printf(m, "%s %s\n", option, lost);
+	return 0;
+}
+
+static void show_missing_options(struct seq_file *m)
+{
+	seq_puts(m, "# missing_options\noption lost\n");
+	gpumon_missing_options(show_missing_option, m);
 }
 
 /* A loaded driver is shown even if there was no memory for its tables. */
@@ -145,7 +176,7 @@ static void show_processes(struct seq_file *m)
 	for (slot = 0; slot < gpumon_process_table.slots; slot++) {
 		if (!gpumon_process_ready(slot))
 			continue;
-		gpumon_counters_read(&gpumon_process_counters, slot, false, words);
+		gpumon_process_read(slot, false, words);
 		alive = gpumon_process_refresh(slot);
 		for (i = 0, has_level = false; i < GPUMON_PROCESS_LEVELS; i++) {
 			known[i] = gpumon_process_level(slot, i, &level[i]) &&
@@ -229,11 +260,13 @@ static int show_stats(struct seq_file *m)
 	mutex_lock(&gpumon_period_lock);
 	/* The first lines say what does not work, and why. */
 	show_groups(m);
+	show_missing_options(m);
 	show_probes(m);
 	show_module(m);
 	gpumon_debugfs_show_statistics(m, row);
 	show_processes(m);
-	show_event_ring(m);
+	if (GPUMON_HAS_EVENTS)
+		show_event_ring(m);
 	show_memory(m);
 	show_layouts(m);
 	mutex_unlock(&gpumon_period_lock);
@@ -292,11 +325,17 @@ static int make_file(const char *name, void *data, const struct file_operations 
 	return PTR_ERR_OR_ZERO(file);
 }
 
+static int log_missing_option(void *unused, const char *option, const char *lost)
+{
+	pr_info("this kernel lacks %s: %s\n", option, lost);
+	return 0;
+}
+
 /**
  * gpumon_debugfs_init - make the files
  *
  * Without debugfs in the kernel there are none, netlink has everything that
- * they show but single events. They are for reading: a writer is refused even as root.
+ * they show but single events, and the log what the kernel lacks. They are for reading: a writer is refused even as root.
  */
 void gpumon_debugfs_init(void)
 {
@@ -306,12 +345,16 @@ void gpumon_debugfs_init(void)
 	directory = GPUMON_REGISTER_OR_ERR("debugfs_create_dir", NULL,
 					   debugfs_create_dir("gpumon", NULL));
 	ret = PTR_ERR_OR_ZERO(directory);
-	/* debugfs is not built in, or switched off with debugfs=: no warning. */
-	if (ret == -ENODEV || ret == -EPERM)
+	/* debugfs is not built in, or switched off: no warning. */
+	if (ret == -ENODEV || ret == -EPERM) {
+		if (IS_ENABLED(CONFIG_DEBUG_FS))
+			pr_info("no files: debugfs is switched off (debugfs=off), gpumon-user stat has all statistics\n");
+		gpumon_missing_options(log_missing_option, NULL);
 		return;
+	}
 	for (i = 0; i < ARRAY_SIZE(texts) && !ret; i++)
 		ret = make_file(texts[i].name, &texts[i], &text_fops);
-	if (!ret)
+	if (!ret && GPUMON_HAS_EVENTS)
 		ret = make_file("events", NULL, &gpumon_event_ring_fops);
 	if (!ret)
 		return;

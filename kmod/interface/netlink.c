@@ -12,6 +12,7 @@
 #include "attach/probe.h"
 #include "common/event_ring.h"
 #include "common/process.h"
+#include "compat/genetlink.h"
 #include "core/fault.h"
 #include "core/period.h"
 #include "drivers/drm_sched/hang.h"
@@ -95,6 +96,28 @@ static int reply_with(struct genl_info *info, size_t size,
 	return skb ? reply_send(skb, info, fill, arg) : -ENOMEM;
 }
 
+static int put_missing_option(void *skb, const char *option, const char *lost)
+{
+	struct nlattr *nest = nla_nest_start(skb, GPUMON_A_INFO_MISSING_OPTION);
+
+	if (!nest || nla_put_string(skb, GPUMON_A_OPTION_NAME, option) ||
+	    nla_put_string(skb, GPUMON_A_OPTION_LOST, lost))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+/* What drm_sched's tables have room for, and hold. */
+static int put_info_of_rings(struct sk_buff *skb, int pad)
+{
+	if (nla_put_u32(skb, GPUMON_A_INFO_MAX_RINGS, gpumon_ring_max) ||
+	    nla_put_u32(skb, GPUMON_A_INFO_RINGS, gpumon_ring_count()) ||
+	    nla_put_u64_64bit(skb, GPUMON_A_INFO_RINGS_RETIRED, gpumon_rings_retired, pad) ||
+	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_job_max))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static int fill_info(struct sk_buff *skb, void *unused)
 {
 	const int pad = GPUMON_A_INFO_PAD;
@@ -109,15 +132,12 @@ static int fill_info(struct sk_buff *skb, void *unused)
 	    nla_put_u64_64bit(skb, GPUMON_A_INFO_SINCE_NS, gpumon_period.since_ns, pad) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PERIOD, gpumon_period.number) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_POSSIBLE_CPUS, num_possible_cpus()) ||
-	    nla_put_u32(skb, GPUMON_A_INFO_MAX_RINGS, gpumon_ring_max) ||
-	    nla_put_u32(skb, GPUMON_A_INFO_RINGS, gpumon_ring_count()) ||
-	    nla_put_u64_64bit(skb, GPUMON_A_INFO_RINGS_RETIRED, gpumon_rings_retired, pad) ||
+	    (GPUMON_HAS_drm_sched && put_info_of_rings(skb, pad)) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_MAX_PROCESSES, gpumon_process_max) ||
 	    nla_put_u32(skb, GPUMON_A_INFO_PROCESSES, gpumon_table_used(&gpumon_process_table)) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_INFO_PROCESSES_EXITED, totals.exited, pad) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_INFO_JOBS_EXITED, totals.words[GPUMON_PROCESS_JOBS],
 			      pad) ||
-	    nla_put_u32(skb, GPUMON_A_INFO_MAX_JOBS, gpumon_job_max) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_INFO_JOBS_UNATTRIBUTED,
 			      gpumon_process_unattributed(false, GPUMON_PROCESS_JOBS), pad) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_INFO_MEMORY_BYTES, gpumon_account_bytes(), pad))
@@ -126,7 +146,7 @@ static int fill_info(struct sk_buff *skb, void *unused)
 	if (!nest || gpumon_netlink_put_process_words(skb, totals.words))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
-	return 0;
+	return gpumon_missing_options(put_missing_option, skb);
 }
 
 static int info_get_doit(struct sk_buff *skb, struct genl_info *info)
@@ -405,6 +425,31 @@ static int reset_doit(struct sk_buff *skb, struct genl_info *info)
 	return ret;
 }
 
+/* Requests to parts that `make modules` was told to leave out. */
+static int events_left_out(struct sk_buff *skb, struct genl_info *info)
+{
+	GENL_SET_ERR_MSG(info, "this gpumon was built without the event ring: build it without EVENTS=no, or NETLINK=no or DEBUGFS=no");
+	return -EOPNOTSUPP;
+}
+
+#define ALERTS_LEFT_OUT "this gpumon was built without alerts: build it without ALERTS=no, and with drm_sched for limits of jobs"
+
+static int limits_left_out(struct sk_buff *skb, struct genl_info *info)
+{
+	GENL_SET_ERR_MSG(info, ALERTS_LEFT_OUT);
+	return -EOPNOTSUPP;
+}
+
+static int alerts_left_out(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	NL_SET_ERR_MSG(cb->extack, ALERTS_LEFT_OUT);
+	return -EOPNOTSUPP;
+}
+
+#define EVENTS_OR(operation) (GPUMON_HAS_EVENTS ? (operation) : events_left_out)
+#define LIMITS_OR(operation) (GPUMON_HAS_HANGS ? (operation) : limits_left_out)
+#define ALERTS_OR(operation) (GPUMON_HAS_ALERTS ? (operation) : alerts_left_out)
+
 /* Answers have pids and names of other users: all operations need privilege. */
 #define OPERATION(command) .cmd = GPUMON_CMD_##command, .flags = GENL_ADMIN_PERM
 #define POLICY(operation, object) \
@@ -418,22 +463,22 @@ static const struct genl_ops gpumon_ops[] = {
 	{ OPERATION(GROUP_SET), POLICY(group_set, GROUP), .doit = group_set_doit },
 	{ OPERATION(PROCESS_GET), POLICY(process_get, PROCESS),
 	  .dumpit = gpumon_netlink_process_get },
-	{ OPERATION(EVENT_RING_GET), .doit = event_ring_get_doit },
+	{ OPERATION(EVENT_RING_GET), .doit = EVENTS_OR(event_ring_get_doit) },
 	{ OPERATION(EVENT_RING_SET), POLICY(event_ring_set, EVENT_RING),
-	  .doit = event_ring_set_doit },
+	  .doit = EVENTS_OR(event_ring_set_doit) },
 	{ OPERATION(RESET), .doit = reset_doit },
 	{ OPERATION(STATISTIC_GET), POLICY(statistic_get, STATISTIC),
 	  .start = gpumon_netlink_statistic_start, .dumpit = gpumon_netlink_statistic_get },
 	{ OPERATION(LAYOUT_GET), .dumpit = gpumon_netlink_layout_get },
-	{ OPERATION(ALERT_GET), .dumpit = gpumon_netlink_alert_get },
-	{ OPERATION(LIMIT_GET), .doit = limit_get_doit },
-	{ OPERATION(LIMIT_SET), POLICY(limit_set, LIMIT), .doit = limit_set_doit },
+	{ OPERATION(ALERT_GET), .dumpit = ALERTS_OR(gpumon_netlink_alert_get) },
+	{ OPERATION(LIMIT_GET), .doit = LIMITS_OR(limit_get_doit) },
+	{ OPERATION(LIMIT_SET), POLICY(limit_set, LIMIT), .doit = LIMITS_OR(limit_set_doit) },
 };
 /* clang-format on */
 
 /* admin-perm of the operations does not cover the multicast groups. */
 static const struct genl_multicast_group gpumon_mcgrps[] = {
-	{ .name = GPUMON_MCGRP_ALERTS, .flags = GENL_MCAST_CAP_NET_ADMIN },
+	GPUMON_COMPAT_GENL_MCAST(GPUMON_MCGRP_ALERTS)
 };
 
 struct genl_family gpumon_family __ro_after_init = {
@@ -449,7 +494,7 @@ struct genl_family gpumon_family __ro_after_init = {
 	.ops = gpumon_ops,
 	.n_ops = ARRAY_SIZE(gpumon_ops),
 	.mcgrps = gpumon_mcgrps,
-	.n_mcgrps = ARRAY_SIZE(gpumon_mcgrps),
+	.n_mcgrps = GPUMON_HAS_ALERTS ? ARRAY_SIZE(gpumon_mcgrps) : 0,
 };
 
 /**

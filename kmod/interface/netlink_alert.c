@@ -3,6 +3,7 @@
 #include <net/genetlink.h>
 
 #include "common/alert.h"
+#include "compat/genetlink.h"
 #include "core/fault.h"
 #include "netlink.h"
 
@@ -35,7 +36,7 @@ bool gpumon_netlink_alert_send(const struct gpumon_alert *alert)
 	void *header;
 
 	/* Requests are only taken from the initial network namespace, alerts only sent there. */
-	if (!genl_has_listeners(&gpumon_family, &init_net, 0))
+	if (!gpumon_family.n_mcgrps || !genl_has_listeners(&gpumon_family, &init_net, 0))
 		return true;
 	/* A worker is not reached by the kernel's fail-nth: GPUMON_REGISTER() makes this fail. */
 	skb = GPUMON_REGISTER_OR_NULL("genlmsg_new", NULL,

@@ -121,7 +121,7 @@ static int fill_process(struct sk_buff *skb, u32 slot, bool closed)
 	u64 words[GPUMON_PROCESS_WORDS], handles;
 	bool alive;
 
-	gpumon_counters_read(&gpumon_process_counters, slot, closed, words);
+	gpumon_process_read(slot, closed, words);
 	alive = gpumon_process_refresh(slot);
 	if (nla_put_u32(skb, GPUMON_A_PROCESS_PID, process->pid) ||
 	    nla_put_u64_64bit(skb, GPUMON_A_PROCESS_START_NS, process->start_ns,

@@ -8,6 +8,7 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
+#include <linux/math64.h>
 #include <linux/platform_device.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -17,6 +18,7 @@
 #include <linux/string.h>
 
 #include "churn_gpu.h"
+#include "compat/kernel_argument.h"
 #include "fire_trace.h"
 #include "mock_gpu_compat.h"
 
@@ -166,7 +168,7 @@ static int churn_late_event(struct kprobe *kprobe, struct pt_regs *regs)
 {
 	struct churn_ring *ring = READ_ONCE(churn_late.ring);
 
-	if (ring && (void *)regs_get_kernel_argument(regs, 0) == &ring->sched.work_tdr)
+	if (ring && (void *)gpumon_compat_kernel_argument(regs, 0) == &ring->sched.work_tdr)
 		churn_fire(churn_late.churn, ring, CHURN_WAIT, &churn_late.job,
 			   &churn_hardware_fence);
 	return 0;
@@ -270,15 +272,24 @@ int churn_drain(struct churn *churn)
 	return 0;
 }
 
+static bool is_multiple(u64 number, u64 of)
+{
+	u64 rest;
+
+	div64_u64_rem(number, of, &rest);
+	return !rest;
+}
+
 /* The first three quarters of the rings stay, so that some rings count through the whole storm. */
 static int churn_replace_ring(struct churn *churn)
 {
-	u64 changing = max_t(u64, churn->plan.rings / 4, 1);
-	struct churn_ring *ring =
-		&churn->rings[churn->plan.rings - 1 - churn->next_ring++ % changing];
+	u64 changing = max_t(u64, churn->plan.rings / 4, 1), turn;
+	struct churn_ring *ring;
 	int ret;
 	u64 i;
 
+	div64_u64_rem(churn->next_ring++, changing, &turn);
+	ring = &churn->rings[churn->plan.rings - 1 - turn];
 	/* The first half of them has run. */
 	for (i = 0; i < churn->plan.hung; i++)
 		churn->flight[(churn->queued + i) % CHURN_FLIGHT].ring = NULL;
@@ -310,9 +321,9 @@ int churn_some(struct churn *churn, u64 jobs)
 		churn_queue(churn, job);
 		churn->queued++;
 		churn_run(churn, &churn->flight[(churn->queued + CHURN_FLIGHT / 2) % CHURN_FLIGHT]);
-		if (plan->pid_jobs && !(churn->queued % plan->pid_jobs))
+		if (plan->pid_jobs && is_multiple(churn->queued, plan->pid_jobs))
 			churn->first_pid++;
-		if (plan->ring_jobs && !(churn->queued % plan->ring_jobs)) {
+		if (plan->ring_jobs && is_multiple(churn->queued, plan->ring_jobs)) {
 			/*
 			 * drm_sched_init() creates threads and work queues, which needs the task's
 			 * own ids.
@@ -336,18 +347,16 @@ int churn_some(struct churn *churn, u64 jobs)
 struct churn *churn_new(const struct churn_plan *plan)
 {
 	struct churn *churn = kzalloc(sizeof(*churn), GFP_KERNEL);
-	u64 i;
+	u64 i, pids = plan->pids;
 
 	if (!churn)
 		return NULL;
 	churn->plan = *plan;
 	churn->random = plan->seed;
 	/* Leave enough room, so that no two threads share a process. */
-	churn->first_pid =
-		CHURN_FIRST_PID +
-		atomic_fetch_add(plan->pids + (plan->pid_jobs ? plan->jobs / plan->pid_jobs : 0) +
-					 1,
-				 &churn_pids);
+	if (plan->pid_jobs)
+		pids += div64_u64(plan->jobs, plan->pid_jobs);
+	churn->first_pid = CHURN_FIRST_PID + atomic_fetch_add(pids + 1, &churn_pids);
 	churn->rings = kvcalloc(plan->rings, sizeof(*churn->rings), GFP_KERNEL);
 	churn->flight = kvcalloc(CHURN_FLIGHT, sizeof(*churn->flight), GFP_KERNEL);
 	if (!churn->rings || !churn->flight) {

@@ -119,7 +119,7 @@ static int fire_do_wait(struct fire_file *file, int words, char **word)
 		return -EINVAL;
 	end = ktime_get_ns() + ns;
 	if (ns > 100 * NSEC_PER_USEC)
-		usleep_range(ns / NSEC_PER_USEC, ns / NSEC_PER_USEC + 50);
+		usleep_range((u32)ns / NSEC_PER_USEC, (u32)ns / NSEC_PER_USEC + 50);
 	while (ktime_get_ns() < end)
 		cpu_relax();
 	return 0;
@@ -166,7 +166,7 @@ static int fire_option(struct fire_run *run, char *word)
 static int fire_do_fire(struct fire_file *file, int words, char **word)
 {
 	struct fire_run *run;
-	int ret = 0, i = 1;
+	int ret = 0, i = 1, arg;
 	u64 step;
 
 	run = kzalloc(sizeof(*run), GFP_KERNEL);
@@ -185,7 +185,7 @@ static int fire_do_fire(struct fire_file *file, int words, char **word)
 		goto out;
 	if (fire_number(word[i + 2], &run->count) || !run->count)
 		goto out;
-	for (int arg = 0; i + 3 + arg < words; arg++) {
+	for (arg = 0; i + 3 + arg < words; arg++) {
 		char *text = word[i + 3 + arg];
 		char *tilde = strchr(text, '~');
 

@@ -3,12 +3,19 @@
 #ifndef FIRE_TRACE_H
 #define FIRE_TRACE_H
 
-#include <linux/cleanup.h>
 #include <linux/jump_label.h>
 #include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/srcu.h>
 #include <linux/tracepoint.h>
+#ifdef FIRE_HAVE_SRCU_FAST_TRACEPOINTS
+#include <linux/cleanup.h>
+#endif
+
+/* Since 5.13. */
+#ifndef __nocfi
+#define __nocfi
+#endif
 
 typedef void (*fire_probe_t)(void *data, unsigned long a, unsigned long b, unsigned long c,
 			     unsigned long d, unsigned long e, unsigned long f, unsigned long g,

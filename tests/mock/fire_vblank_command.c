@@ -190,6 +190,7 @@ static int fire_command(char *text)
 	u64 number[4] = { };
 	struct fire_crtc *crtc;
 	int numbers = 0, ret;
+	unsigned int i;
 	char *verb, *word;
 
 	verb = strsep(&text, " ");
@@ -198,7 +199,7 @@ static int fire_command(char *text)
 			return -EINVAL;
 		numbers++;
 	}
-	for (unsigned int i = 0; i < ARRAY_SIZE(fire_verbs); i++) {
+	for (i = 0; i < ARRAY_SIZE(fire_verbs); i++) {
 		if (strcmp(verb, fire_verbs[i].name))
 			continue;
 		if (numbers != fire_verbs[i].numbers + 2)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The log of vblanks, from which a test computes rates, intervals and delays. */
+#include <linux/math64.h>
 #include <linux/seq_file.h>
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
@@ -12,6 +13,14 @@ static unsigned int log_size;
 /* Number of records that were ever added. */
 static u64 log_added;
 
+static struct fire_record *log_at(u64 number)
+{
+	u32 place;
+
+	div_u64_rem(number, log_size, &place);
+	return &log_records[place];
+}
+
 /**
  * fire_log_add() - add a vblank
  * @record: the vblank; replaces the oldest one if the log is full
@@ -21,7 +30,7 @@ void fire_log_add(const struct fire_record *record)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&log_lock, flags);
-	log_records[log_added++ % log_size] = *record;
+	*log_at(log_added++) = *record;
 	raw_spin_unlock_irqrestore(&log_lock, flags);
 }
 
@@ -45,7 +54,7 @@ void fire_log_show(struct seq_file *m)
 	seq_puts(m, "device crtc seq time_ns handled_ns missed\n");
 	for (i = added > log_size ? added - log_size : 0; i < added; i++) {
 		raw_spin_lock_irqsave(&log_lock, flags);
-		record = log_records[i % log_size];
+		record = *log_at(i);
 		raw_spin_unlock_irqrestore(&log_lock, flags);
 		seq_printf(m, "fire_vblank.%u %u %llu %lld %lld %u\n", record.device, record.crtc,
 			   record.seq, record.time_ns, record.handled_ns, record.missed);

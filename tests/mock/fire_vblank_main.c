@@ -65,7 +65,7 @@ static const struct file_operations fire_fops = {
 #endif
 };
 
-static const struct drm_driver fire_driver = {
+static struct drm_driver fire_driver = {
 	.driver_features = DRIVER_MODESET,
 	.fops = &fire_fops,
 	.name = "fire_vblank",
@@ -173,6 +173,10 @@ static struct fire_device *fire_device_new(unsigned int index)
 		goto err_group;
 	}
 	device->pdev = pdev;
+#ifdef MOCK_HAVE_DRM_IRQ_ENABLED
+	/* Without it, the vblank ioctls of 5.10 are not supported. */
+	device->drm.irq_enabled = true;
+#endif
 	ret = fire_device_fill(device);
 	if (ret)
 		goto err_group;

@@ -4,6 +4,7 @@
  * with it. Nothing here is sampled or dropped.
  */
 #include <linux/debugfs.h>
+#include <linux/proc_fs.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/platform_device.h>
@@ -24,6 +25,7 @@ static DEFINE_XARRAY(mock_processes);
 static DEFINE_XARRAY(mock_usages);
 static DEFINE_MUTEX(mock_processes_lock);
 static struct dentry *mock_debugfs;
+static struct proc_dir_entry *mock_proc;
 
 /**
  * mock_account_pushed() - count a job that is about to be pushed
@@ -287,8 +289,19 @@ static int usage_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(usage);
 
+static int proc_init(void)
+{
+	mock_proc = proc_mkdir("mock_gpu", NULL);
+	if (mock_proc && proc_create_single("account", 0400, mock_proc, account_show) &&
+	    proc_create_single("processes", 0400, mock_proc, processes_show) &&
+	    proc_create_single("usage", 0400, mock_proc, usage_show))
+		return 0;
+	proc_remove(mock_proc);
+	return -ENOMEM;
+}
+
 /**
- * mock_account_init() - create the files in debugfs
+ * mock_account_init() - create the files, in debugfs or, where the kernel has none, in /proc
  *
  * Return: 0 or a negative error: without its account the mock is useless.
  */
@@ -297,6 +310,8 @@ int mock_account_init(void)
 	struct dentry *file;
 
 	mock_debugfs = debugfs_create_dir("mock_gpu", NULL);
+	if (mock_debugfs == ERR_PTR(-ENODEV) || mock_debugfs == ERR_PTR(-EPERM))
+		return proc_init();
 	if (IS_ERR(mock_debugfs))
 		return PTR_ERR(mock_debugfs);
 	file = debugfs_create_file("account", 0400, mock_debugfs, NULL, &account_fops);
@@ -321,6 +336,7 @@ void mock_account_exit(void)
 	unsigned long pid, index;
 
 	debugfs_remove(mock_debugfs);
+	proc_remove(mock_proc);
 	xa_for_each(&mock_processes, pid, process)
 		kfree(process);
 	xa_destroy(&mock_processes);

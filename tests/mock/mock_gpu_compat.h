@@ -8,12 +8,22 @@
 #define MOCK_GPU_COMPAT_H
 
 #include <linux/hrtimer.h>
+#include <linux/pid.h>
+#include <linux/sched.h>
 
 #include <drm/gpu_scheduler.h>
 
 #include "mock_gpu_conftest.h"
 
-#ifdef MOCK_HAVE_STAT_RESET
+/* What timedout_job() returns: nothing on 5.10. */
+#ifdef MOCK_HAVE_SCHED_STAT
+#define MOCK_TIMEDOUT	enum drm_gpu_sched_stat
+#else
+#define MOCK_TIMEDOUT	void
+#endif
+#if !defined(MOCK_HAVE_SCHED_STAT)
+#define MOCK_STAT_RECOVERED
+#elif defined(MOCK_HAVE_STAT_RESET)
 #define MOCK_STAT_RECOVERED	DRM_GPU_SCHED_STAT_RESET
 #else
 #define MOCK_STAT_RECOVERED	DRM_GPU_SCHED_STAT_NOMINAL
@@ -26,7 +36,7 @@
  * @hw_limit: jobs that the hardware accepts
  * @timeout: in jiffies
  * @name: name of the ring
- * @dev: the device
+ * @dev: the device, which the scheduler of 5.10 does not know
  *
  * Return: 0 or a negative error.
  */
@@ -51,6 +61,8 @@ static inline int mock_compat_sched_init(struct drm_gpu_scheduler *sched,
 #elif defined(MOCK_HAVE_SCHED_INIT_POSITIONAL_RQS)
 	return drm_sched_init(sched, ops, NULL, DRM_SCHED_PRIORITY_COUNT, hw_limit, 0, timeout,
 			      NULL, NULL, name, dev);
+#elif defined(MOCK_HAVE_SCHED_INIT_SHORT)
+	return drm_sched_init(sched, ops, hw_limit, 0, timeout, name);
 #else
 	return drm_sched_init(sched, ops, hw_limit, 0, timeout, NULL, NULL, name, dev);
 #endif
@@ -74,6 +86,31 @@ static inline int mock_compat_job_init(struct drm_sched_job *job, struct drm_sch
 	return drm_sched_job_init(job, entity, 1, owner);
 #else
 	return drm_sched_job_init(job, entity, owner);
+#endif
+}
+
+/**
+ * mock_compat_job_arm() - drm_sched_job_arm(), which drm_sched_job_init() of 5.10 does
+ * @job: the job
+ */
+static inline void mock_compat_job_arm(struct drm_sched_job *job)
+{
+#ifdef MOCK_HAVE_JOB_ARM
+	drm_sched_job_arm(job);
+#endif
+}
+
+/**
+ * mock_compat_job_push() - drm_sched_entity_push_job()
+ * @job: the job
+ * @entity: its entity
+ */
+static inline void mock_compat_job_push(struct drm_sched_job *job, struct drm_sched_entity *entity)
+{
+#ifdef MOCK_HAVE_PUSH_JOB_ENTITY
+	drm_sched_entity_push_job(job, entity);
+#else
+	drm_sched_entity_push_job(job);
 #endif
 }
 

@@ -39,7 +39,7 @@ done
 
 # This must compile on every supported kernel, or the answers below would all be "no" for some other
 # reason.
-if ! accepts base 'void t(struct drm_sched_job *j) { drm_sched_job_arm(j); }'; then
+if ! accepts base 'void t(struct drm_gpu_scheduler *s) { drm_sched_fini(s); }'; then
 	cat "$dir/base.log" >&2
 	echo "mock_gpu_conftest.sh: cannot compile against the kernel's headers" >&2
 	exit 1
@@ -56,6 +56,12 @@ done <<'SNIPPETS'
 SCHED_INIT_ARGS|int t(struct drm_gpu_scheduler *s, struct drm_sched_init_args *a) { return drm_sched_init(s, a); }
 SCHED_INIT_NUM_RQS|void t(struct drm_sched_init_args *a) { a->num_rqs = 1; }
 SCHED_INIT_POSITIONAL_RQS|int t(struct drm_gpu_scheduler *s) { return drm_sched_init(s, (void *)0, (void *)0, 1, 1, 0, 1L, (void *)0, (void *)0, "", (void *)0); }
+SCHED_INIT_SHORT|int t(struct drm_gpu_scheduler *s) { return drm_sched_init(s, (void *)0, 1, 0, 1L, ""); }
+SCHED_DEV|void t(struct drm_gpu_scheduler *s) { s->dev = (void *)0; }
+SCHED_STAT|enum drm_gpu_sched_stat t(struct drm_sched_backend_ops *o) { return o->timedout_job((void *)0); }
+JOB_ARM|void t(struct drm_sched_job *j) { drm_sched_job_arm(j); }
+JOB_DEPENDENCIES|int t(struct drm_sched_job *j, struct dma_fence *f) { return drm_sched_job_add_dependency(j, f); }
+PUSH_JOB_ENTITY|void t(struct drm_sched_job *j, struct drm_sched_entity *e) { drm_sched_entity_push_job(j, e); }
 WQUEUE_STOP|void t(struct drm_gpu_scheduler *s) { drm_sched_wqueue_stop(s); drm_sched_wqueue_start(s); }
 PREPARE_JOB|struct drm_sched_backend_ops o; struct drm_sched_backend_ops o = { .prepare_job = (void *)0 };
 JOB_INIT_CREDITS|int t(struct drm_sched_job *j, struct drm_sched_entity *e) { return drm_sched_job_init(j, e, 1, (void *)0); }
@@ -65,5 +71,6 @@ SCHED_START_BOOL|_Static_assert(__builtin_types_compatible_p(typeof(drm_sched_st
 SCHED_START_ERRNO|_Static_assert(__builtin_types_compatible_p(typeof(drm_sched_start), void(struct drm_gpu_scheduler *, int)), "");
 FAULTABLE_TRACEPOINTS|_Bool t(struct tracepoint *tp); _Bool t(struct tracepoint *tp) { return tracepoint_is_faultable(tp); }
 DRM_DRIVER_DATE|void t(struct drm_driver *d); void t(struct drm_driver *d) { d->date = ""; }
+DRM_IRQ_ENABLED|void t(struct drm_device *d); void t(struct drm_device *d) { d->irq_enabled = 1; }
 HRTIMER_SETUP|void t(struct hrtimer *h); void t(struct hrtimer *h) { hrtimer_setup(h, (void *)0, 0, 0); }
 SNIPPETS

@@ -152,18 +152,22 @@ static int mock_push(struct mock_file *file, struct mock_entity *entity,
 		goto err_unlock;
 	if (dep) {
 		job->dependencies = 1;
+#ifdef MOCK_HAVE_JOB_DEPENDENCIES
 		ret = drm_sched_job_add_dependency(&job->base, dep);
+#else
+		job->dependency = dep;
+#endif
 		dep = NULL;
 		if (ret)
 			goto err_cleanup;
 	}
 
-	drm_sched_job_arm(&job->base);
+	mock_compat_job_arm(&job->base);
 	kref_get(&entity->ref);
 	dma_fence_put(entity->last);
 	entity->last = dma_fence_get(&job->base.s_fence->finished);
 	mock_account_pushed(ring, job);
-	drm_sched_entity_push_job(&job->base);
+	mock_compat_job_push(&job->base, &entity->base);
 	mutex_unlock(&entity->lock);
 	return 0;
 

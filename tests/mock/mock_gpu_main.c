@@ -5,12 +5,14 @@
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#include <linux/mm.h>
 #include <linux/mod_devicetable.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "mock_gpu_compat.h"
 #include "mock_gpu_priv.h"
 
 #define MOCK_MAX_DEVICES	64
@@ -117,6 +119,13 @@ static int __init mock_parameters(void)
 
 static const struct platform_device_id mock_ids[] = { { .name = "mock_gpu" }, {} };
 
+/* Where a scheduler does not know its device, gpumon finds that by its driver. */
+#ifdef MOCK_HAVE_SCHED_DEV
+#define MOCK_NEEDS_DRIVER	(mock_gpu.driver)
+#else
+#define MOCK_NEEDS_DRIVER	true
+#endif
+
 /* Driver that the devices are bound to; only its name is used. */
 static struct platform_driver mock_driver = {
 	.id_table = mock_ids,
@@ -217,8 +226,8 @@ static int __init mock_init(void)
 	ret = twin ? mock_twin_init() : 0;
 	if (ret)
 		return ret;
-	if (mock_gpu.driver) {
-		mock_driver.driver.name = mock_gpu.driver;
+	if (MOCK_NEEDS_DRIVER) {
+		mock_driver.driver.name = mock_gpu.driver ?: KBUILD_MODNAME;
 		ret = platform_driver_register(&mock_driver);
 		if (ret)
 			goto err_twin;
@@ -239,7 +248,7 @@ err_account:
 err_devices:
 	mock_devices_exit(devices * rings, devices);
 err_driver:
-	if (mock_gpu.driver)
+	if (MOCK_NEEDS_DRIVER)
 		platform_driver_unregister(&mock_driver);
 err_twin:
 	mock_twin_exit();
@@ -253,7 +262,7 @@ static void __exit mock_exit(void)
 	wait_event(mock_gpu.idle, !atomic_read(&mock_gpu.alive));
 	mock_account_exit();
 	mock_devices_exit(devices * rings, devices);
-	if (mock_gpu.driver)
+	if (MOCK_NEEDS_DRIVER)
 		platform_driver_unregister(&mock_driver);
 	mock_twin_exit();
 	/*

@@ -174,6 +174,7 @@ struct mock_fence {
  * @node: entry in mock_ring.hw while on the hardware
  * @fail: how it ends
  * @dependencies: number of dependencies
+ * @dependency: of 5.10, whose scheduler asks for it: the one that it has not asked for yet
  * @service_ns: time on the hardware, 0 completes inside run_job()
  * @due: end of service, 0 until service has begun
  * @pushed_at: time of the push
@@ -189,6 +190,7 @@ struct mock_job {
 	struct list_head node;
 	enum mock_gpu_fail fail;
 	unsigned int dependencies;
+	struct dma_fence *dependency;
 	u64 service_ns;
 	ktime_t due;
 	ktime_t pushed_at;

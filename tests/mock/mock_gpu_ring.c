@@ -216,6 +216,24 @@ static struct dma_fence *mock_prepare_job(struct drm_sched_job *base,
 }
 #endif
 
+#ifndef MOCK_HAVE_JOB_DEPENDENCIES
+/* The scheduler's thread asks until there is none. A task that kills the job asks as well, and keeps what it gets. */
+static struct dma_fence *mock_dependency(struct drm_sched_job *base,
+					 struct drm_sched_entity *entity)
+{
+	struct mock_job *job = to_mock_job(base);
+	struct dma_fence *dependency = job->dependency;
+
+	job->dependency = NULL;
+	if (dependency && current != base->sched->thread) {
+		dma_fence_wait(dependency, false);
+		dma_fence_put(dependency);
+		return NULL;
+	}
+	return dependency;
+}
+#endif
+
 static struct dma_fence *mock_run_job(struct drm_sched_job *base)
 {
 	struct mock_job *job = to_mock_job(base);
@@ -257,7 +275,7 @@ static struct dma_fence *mock_run_job(struct drm_sched_job *base)
  * Recovery as in a simple driver: the job that timed out ends with an error, the ring is stopped,
  * and the jobs behind it continue.
  */
-static enum drm_gpu_sched_stat mock_timedout_job(struct drm_sched_job *base)
+static MOCK_TIMEDOUT mock_timedout_job(struct drm_sched_job *base)
 {
 	struct mock_job *job = to_mock_job(base);
 	struct mock_ring *ring = job->entity->ring;
@@ -306,6 +324,7 @@ void mock_job_free(struct drm_sched_job *base)
 		dma_fence_put(&job->fence->base);
 	else
 		kfree(job->fence);
+	dma_fence_put(job->dependency);
 	kfree(job);
 	mock_entity_put(entity);
 	mock_account_freed(ring, ran);
@@ -314,6 +333,9 @@ void mock_job_free(struct drm_sched_job *base)
 static const struct drm_sched_backend_ops mock_sched_ops = {
 #ifdef MOCK_HAVE_PREPARE_JOB
 	.prepare_job = mock_prepare_job,
+#endif
+#ifndef MOCK_HAVE_JOB_DEPENDENCIES
+	.dependency = mock_dependency,
 #endif
 	.run_job = mock_run_job,
 	.timedout_job = mock_timedout_job,

@@ -25,6 +25,12 @@
 #define mock_probed noinline
 #endif
 
+/* Since 5.11. */
+#ifndef IRQ_WORK_INIT_HARD
+#define IRQ_WORK_INIT_HARD(_function) \
+	((struct irq_work){ .flags = ATOMIC_INIT(IRQ_WORK_HARD_IRQ), .func = (_function) })
+#endif
+
 #define MOCK_GPUS_MAX	 8
 #define MOCK_VECTORS_MAX 16
 

@@ -6,6 +6,7 @@
  */
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 
 #include "common/alert.h"
 #include "common/call.h"
@@ -56,7 +57,7 @@ struct gpumon_statistics gpumon_amdgpu_resets = {
 static void vm_fault_count(struct gpumon_event_context *ctx, struct pt_regs *regs, unsigned int column)
 {
 	const struct device *dev =
-		gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
+		gpumon_amdgpu_adev_device((void *)gpumon_compat_kernel_argument(regs, 0));
 
 	gpumon_row_count(ctx, &gpumon_amdgpu_vm_faults,
 			 gpumon_amdgpu_device_row(&gpumon_amdgpu_vm_faults, dev), column);
@@ -81,10 +82,10 @@ static noinline void reset_alert(u64 now, const struct device *dev, u64 elapsed,
 	gpumon_device_name(device, dev);
 	if (error)
 		snprintf(message, sizeof(message), "GPU reset failed after %llu ms, error %d",
-			 elapsed / NSEC_PER_MSEC, error);
+			 div_u64(elapsed, NSEC_PER_MSEC), error);
 	else
 		snprintf(message, sizeof(message), "GPU was reset in %llu ms",
-			 elapsed / NSEC_PER_MSEC);
+			 div_u64(elapsed, NSEC_PER_MSEC));
 	gpumon_alert_raise(now, "amdgpu", "reset", device, error ? -error : 0, message);
 }
 

@@ -9,6 +9,7 @@
 
 #include "attach/probe.h"
 #include "common/device.h"
+#include "compat/sched_device.h"
 #include "core/field.h"
 #include "core/gpumon.h"
 #include "core/key.h"
@@ -61,7 +62,7 @@ struct dma_fence;
 	X(drm_sched_rq, sched)          \
 	X(drm_sched_fence, finished)    \
 	X(drm_gpu_scheduler, name)      \
-	X(drm_gpu_scheduler, dev)       \
+	GPUMON_COMPAT_SCHED_OWNER(X)    \
 	X(drm_device, dev)
 
 enum {

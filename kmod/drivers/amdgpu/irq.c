@@ -135,7 +135,7 @@ GPUMON_KPROBE_BODY(gpumon_amdgpu_dispatch)
 	struct note *note = note_here(gpumon_probed_in_task());
 
 	note->task = current;
-	note->dev = gpumon_amdgpu_adev_device((void *)regs_get_kernel_argument(regs, 0));
+	note->dev = gpumon_amdgpu_adev_device((void *)gpumon_compat_kernel_argument(regs, 0));
 	gpumon_probe_recorded(ctx);
 }
 

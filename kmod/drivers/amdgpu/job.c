@@ -159,18 +159,20 @@ static noinline u32 ring_learn(const struct drm_gpu_scheduler *sched,
 static __always_inline u32 amdgpu_ring_of(const struct drm_gpu_scheduler *sched,
 				   const struct job_view *job)
 {
-	const struct device *dev;
+	const void *owner;
 	const char *name;
 	u64 identity;
 	u32 known;
 
 	if (unlikely(!sched || !gpumon_read_nofault(&name, &sched->name, sizeof(name)) ||
-		     !gpumon_read_nofault(&dev, &sched->dev, sizeof(dev))))
+		     !gpumon_read_nofault(&owner, &sched->gpumon_compat_sched_owner,
+					  sizeof(owner))))
 		return GPUMON_UNREADABLE;
-	identity = gpumon_key_mix((unsigned long)name, (unsigned long)dev);
+	identity = gpumon_key_mix((unsigned long)name, (unsigned long)owner);
 	known = gpumon_track_known(&gpumon_amdgpu_schedulers, (unsigned long)sched, identity);
 	return likely(known) ? known - 1 :
-			       ring_learn(sched, job, name, dev, identity);
+			       ring_learn(sched, job, name, gpumon_compat_sched_device(owner),
+					  identity);
 }
 
 /* gpumon_row_begin() for the ring of a scheduler. */

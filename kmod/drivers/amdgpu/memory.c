@@ -184,7 +184,7 @@ static __always_inline void change_level(const struct tracked_buffer *buffer, u6
 /* Takes a buffer out of its process's level; its entry has no owner any more. */
 static __always_inline void buffer_leaves(struct tracked_buffer *buffer)
 {
-	u64 state = xchg(&buffer->state, 0);
+	u64 state = gpumon_xchg64(&buffer->state, 0);
 
 	if (state & BUFFER_IN_VRAM)
 		change_level(buffer, state, -(s64)buffer->size);
@@ -193,10 +193,10 @@ static __always_inline void buffer_leaves(struct tracked_buffer *buffer)
 static __always_inline void buffer_moves(struct tracked_buffer *buffer, bool to_vram)
 {
 	/* Pairs with buffer_begins(): the other members belong to this owner. */
-	u64 state = smp_load_acquire(&buffer->state), old;
+	u64 state = gpumon_load_acquire64(&buffer->state), old;
 
 	for (; state >> 1 && !!(state & BUFFER_IN_VRAM) != to_vram; state = old) {
-		old = cmpxchg(&buffer->state, state, state ^ BUFFER_IN_VRAM);
+		old = gpumon_cmpxchg64(&buffer->state, state, state ^ BUFFER_IN_VRAM);
 		if (likely(old == state)) {
 			change_level(buffer, state, to_vram ? buffer->size : -(s64)buffer->size);
 			return;
@@ -242,7 +242,7 @@ static __always_inline bool buffer_begins(struct gpumon_event_context *ctx, cons
 	/* Before a move or an end can take it out again. */
 	gpumon_process_begin(process, GPUMON_PROCESS_VRAM_BYTES, in_vram ? size : 0);
 	/* Pairs with buffer_moves(). */
-	smp_store_release(&buffer->state, owner | (in_vram ? BUFFER_IN_VRAM : 0));
+	gpumon_store_release64(&buffer->state, owner | (in_vram ? BUFFER_IN_VRAM : 0));
 	return true;
 }
 

@@ -17,6 +17,8 @@
 #include "common/event_ring.h"
 #include "common/process.h"
 #include "compat/drm_client.h"
+#include "compat/sched_device.h"
+#include "compat/sched_kill.h"
 #include "core/clock.h"
 #include "core/field.h"
 #include "core/track.h"
@@ -27,6 +29,8 @@
 #include "result.h"
 #include "ring.h"
 #include "usage.h"
+
+bool gpumon_job_event_clients;
 
 static __always_inline local64_t *ring_words(struct gpumon_cpu *cpu, u32 ring)
 {
@@ -117,9 +121,9 @@ static u32 sched_ring_of_untracked(struct gpumon_cpu *cpu, const struct drm_sche
 static __always_inline void job_begins(struct gpumon_job *job, u64 now,
 				       const struct gpumon_cpu_queue *queue, u64 thread)
 {
-	job->since = now;
+	gpumon_write_plain64(job->since, now);
 	job->thread = thread;
-	WRITE_ONCE(job->state_and_place, queue->usage_and_place);
+	gpumon_write_once64(job->state_and_place, queue->usage_and_place);
 }
 
 /* Time since the job's last step. */
@@ -288,7 +292,7 @@ static noinline void probe_run_slow(void *data, struct drm_sched_job *sched_job,
 	/* A job that is run again, after a reset of the GPU, is on the hardware already. */
 	if (job && !gpumon_job_running(job)) {
 		elapsed = job_elapsed(job, now, words);
-		job->since = now;
+		gpumon_write_plain64(job->since, now);
 		local64_add(elapsed, &gpumon_usage_words(ctx.cpu, gpumon_job_usage(job))
 					      [GPUMON_USAGE_QUEUE_NS]);
 		job->state |= GPUMON_JOB_RUNNING;
@@ -326,7 +330,7 @@ static void probe_run(void *data, struct drm_sched_job *sched_job, struct drm_sc
 		gpumon_leaf_leave();
 		return probe_run_slow(data, sched_job, now);
 	}
-	job->since = now;
+	gpumon_write_plain64(job->since, now);
 	local64_add(elapsed, &gpumon_usage_words(cpu, job->state)[GPUMON_USAGE_QUEUE_NS]);
 	job->state |= GPUMON_JOB_RUNNING;
 	gpumon_ring_latency_count(words, elapsed, GPUMON_RING_QUEUE_NS_BUCKETS,
@@ -635,14 +639,13 @@ static void probe_wait_unchecked(void *data, struct drm_sched_job *sched_job,
 }
 
 /*
- * kprobe on drm_sched_entity_kill_jobs_work(work): ends a job of a killed entity, or waits for one of
- * its dependencies and is called again.
+ * kprobe on GPUMON_COMPAT_KILL_FUNCTION: ends a job of a killed entity, or waits for one of its
+ * dependencies and is called again.
  */
 static GPUMON_KPROBE(probe_kill)
 {
 	void *data = gpumon_probe_data(gpumon_probe_of(kprobe));
-	struct work_struct *work = (void *)regs_get_kernel_argument(regs, 0);
-	struct drm_sched_job *job = container_of(work, struct drm_sched_job, work);
+	struct drm_sched_job *job = gpumon_compat_killed_job(regs);
 	struct gpumon_event_context ctx;
 
 	if (!gpumon_probe_enter(&ctx, data))
@@ -677,9 +680,6 @@ static void sched_track_start(void)
 	gpumon_usage_start();
 }
 
-/* Places in the table; that of drm_sched_fini is behind all others. */
-#define PROBE_FINI 10
-
 #define SCHED_TRACEPOINT(...) GPUMON_TRACEPOINT_AT("gpu_sched", __VA_ARGS__)
 #define JOB_AND_ENTITY "*drm_sched_job *drm_sched_entity"
 #define JOB_AND_FENCE  "*drm_sched_job *dma_fence"
@@ -706,35 +706,34 @@ static struct gpumon_probe drm_sched_probes[] = {
 	SCHED_TRACEPOINT("drm_sched_job_unschedulable", SCHED_ROLE_WAIT, probe_wait, JOB_AND_FENCE,
 			 .unchecked = probe_wait_unchecked,
 			 .optional = true, .without = "dependency waits are not counted"),
-	GPUMON_KPROBE_AT("gpu_sched", "drm_sched_entity_kill_jobs_work", SCHED_ROLE_RESULT, probe_kill,
-			 "*work_struct", "void", .optional = true,
+	GPUMON_KPROBE_AT("gpu_sched", GPUMON_COMPAT_KILL_FUNCTION, SCHED_ROLE_RESULT, probe_kill,
+			 GPUMON_COMPAT_KILL_PROTOTYPE, "void", .optional = true,
+			 .in_interrupts = GPUMON_COMPAT_KILL_IN_INTERRUPTS,
 			 .without = "errors and killed jobs are not known"),
-	GPUMON_KPROBE_AT("gpu_sched", "drm_sched_job_timedout", SCHED_ROLE_TIMEOUT,
-			 gpumon_sched_timeout, "*work_struct", "void", .optional = true,
-			 .without = "there is no alert for the scheduler's timeout"),
-	[PROBE_FINI] = GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", SCHED_ROLE_FINI, probe_fini,
-				      "*drm_gpu_scheduler", "void", .maxactive = 64,
-				      .optional = true,
-				      .without = "rings that are gone keep their place"),
+	GPUMON_TIMEOUT_PROBE
+	/* Behind all others. */
+	GPUMON_CALL_AT("gpu_sched", "drm_sched_fini", SCHED_ROLE_FINI, probe_fini,
+		       "*drm_gpu_scheduler", "void", .maxactive = 64, .optional = true,
+		       .without = "rings that are gone keep their place"),
 };
 
-static_assert(ARRAY_SIZE(drm_sched_probes) == PROBE_FINI + 1);
+#define PROBE_FINI (ARRAY_SIZE(drm_sched_probes) - 1)
 
 /*
  * Members of public types that are read at the headers' offsets: a gpu_sched.ko with other offsets
  * is refused.
  */
 static struct gpumon_field drm_sched_fields[] = {
-	GPUMON_TIMEOUT_FIELDS,
+	GPUMON_TIMEOUT_FIELDS
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, s_fence),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, sched),
-	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_job, work),
+	GPUMON_COMPAT_KILL_FIELD
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, finished),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, parent),
 	GPUMON_FIELD_BUILT("gpu_sched", drm_sched_fence, sched),
 	GPUMON_COMPAT_DRM_CLIENT_FIELD
 	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, name),
-	GPUMON_FIELD_BUILT("gpu_sched", drm_gpu_scheduler, dev),
+	GPUMON_COMPAT_SCHED_OWNER_FIELD
 };
 
 static bool drm_sched_layout_known(void)

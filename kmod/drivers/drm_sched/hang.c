@@ -16,6 +16,7 @@
 #include <linux/dma-fence.h>
 #include <linux/kprobes.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
 #include <linux/rcupdate.h>
@@ -253,7 +254,7 @@ noinline void gpumon_hang_tell(u64 now, u32 ring, const char *kind, const char *
 	length = scnprintf(message, sizeof(message), "%s: %s", name, what);
 	if (job)
 		length += scnprintf(message + length, sizeof(message) - length, " for %llu ms",
-				    age_ns / NSEC_PER_MSEC);
+				    div_u64(age_ns, NSEC_PER_MSEC));
 	/* A job that an interrupt queued has none. */
 	if (job && job->pid) {
 		hang_process(comm, job);
@@ -267,19 +268,20 @@ noinline void gpumon_hang_tell(u64 now, u32 ring, const char *kind, const char *
 static bool job_copy(const struct gpumon_job *job, struct gpumon_job *copy)
 {
 	/* The fields are not older than the key. */
-	copy->key = smp_load_acquire(&job->key);
+	copy->key = gpumon_load_acquire64(&job->key);
 	if (!copy->key)
 		return false;
 	copy->place = READ_ONCE(job->place);
 	/* Probes write it meanwhile: the key tells. */
-	copy->since = data_race(READ_ONCE(job->since));
+	copy->since = data_race(gpumon_read_once64(job->since));
 	/* The same. */
 	copy->state = data_race(READ_ONCE(job->state));
 	/* The same. */
-	copy->thread = data_race(READ_ONCE(job->thread));
+	copy->thread = data_race(gpumon_read_once64(job->thread));
 	/* Nor are they newer. */
 	smp_rmb();
-	return READ_ONCE(job->key) == copy->key && copy->place != GPUMON_NONE && copy->since;
+	return gpumon_read_once64(job->key) == copy->key && copy->place != GPUMON_NONE &&
+	       copy->since;
 }
 
 /* Is the job in an entry overdue, in a ring that is stalled? Fills in the rest if it is. */
@@ -469,7 +471,7 @@ GPUMON_KPROBE_BODY(gpumon_sched_timeout)
 	bool known;
 	u32 ring;
 
-	sched = (const void *)regs_get_kernel_argument(regs, 0) - work;
+	sched = (const void *)gpumon_compat_kernel_argument(regs, 0) - work;
 	if (!gpumon_probe_readable(ctx, work >= 0 && timeout_job(sched, &job)))
 		return;
 	gpumon_probe_recorded(ctx);

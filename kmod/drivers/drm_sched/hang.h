@@ -7,9 +7,13 @@
 #define GPUMON_HANG_H
 
 #include "attach/probe.h"
+#include "compat/sched_pending.h"
 
 struct gpumon_job;
 struct netlink_ext_ack;
+
+/* The alerts of drm_sched, which go with it and with the others. */
+#define GPUMON_HAS_HANGS (GPUMON_HAS_ALERTS && GPUMON_HAS_drm_sched)
 
 /* A day. */
 #define GPUMON_HANG_LIMIT_MAX_MS 86400000
@@ -31,11 +35,22 @@ enum {
 	GPUMON_TIMEOUT_LIST
 };
 
+#if GPUMON_HAS_ALERTS
 #define GPUMON_TIMEOUT_FIELDS                                                                     \
 	[GPUMON_TIMEOUT_WORK] = GPUMON_FIELD("gpu_sched", "drm_gpu_scheduler", "work_tdr", 0),    \
 	[GPUMON_TIMEOUT_PENDING] =                                                                \
-		GPUMON_FIELD("gpu_sched", "drm_gpu_scheduler", "pending_list", 0),                \
-	[GPUMON_TIMEOUT_LIST] = GPUMON_FIELD("gpu_sched", "drm_sched_job", "list", 0)
+		GPUMON_FIELD("gpu_sched", "drm_gpu_scheduler", GPUMON_COMPAT_SCHED_PENDING_LIST,  \
+			     0),                                                                  \
+	[GPUMON_TIMEOUT_LIST] =                                                                   \
+		GPUMON_FIELD("gpu_sched", "drm_sched_job", GPUMON_COMPAT_SCHED_PENDING_JOB, 0),
+#define GPUMON_TIMEOUT_PROBE                                                                      \
+	GPUMON_KPROBE_AT("gpu_sched", "drm_sched_job_timedout", SCHED_ROLE_TIMEOUT,               \
+			 gpumon_sched_timeout, "*work_struct", "void", .optional = true,          \
+			 .without = "there is no alert for the scheduler's timeout"),
+#else
+#define GPUMON_TIMEOUT_FIELDS
+#define GPUMON_TIMEOUT_PROBE
+#endif
 
 void gpumon_hang_start(void (*wake)(void));
 void gpumon_hang_stop(void);

@@ -83,7 +83,7 @@ void gpumon_job_mark_usage(unsigned long *rows, u32 count)
 	u32 row;
 
 	for (job = gpumon_jobs; job < gpumon_jobs + job_entries(); job++) {
-		if (!READ_ONCE(job->key))
+		if (!gpumon_read_once64(job->key))
 			continue;
 		/* An entry that is being taken may have the row of the job before. */
 		row = gpumon_job_usage(job);
@@ -124,7 +124,7 @@ struct gpumon_job *gpumon_job_insert(const struct dma_fence *finished)
 
 	for (way = 0; way < GPUMON_JOB_WAYS; way++) {
 		job = gpumon_job_entry(finished, way);
-		if (!READ_ONCE(job->key) && gpumon_job_take(job, finished))
+		if (!gpumon_read_once64(job->key) && gpumon_job_take(job, finished))
 			return job;
 	}
 	return NULL;

@@ -15,6 +15,7 @@
 #include <linux/sched.h>
 #include <linux/string.h>
 
+#include "compat/once64.h"
 #include "core/gpumon.h"
 
 /* Bits of gpumon_job.state: the job has been run, not only queued; it is done, and its error to come. */
@@ -136,7 +137,7 @@ static __always_inline struct gpumon_job *gpumon_job_entry(const struct dma_fenc
 static __always_inline bool gpumon_job_is(const struct gpumon_job *job,
 					  const struct dma_fence *finished)
 {
-	return READ_ONCE(job->key) == gpumon_job_key(finished);
+	return gpumon_read_once64(job->key) == gpumon_job_key(finished);
 }
 
 /* Takes an entry for a job, if it is free. Of the entry only the key is set. */
@@ -145,7 +146,7 @@ static __always_inline bool gpumon_job_take(struct gpumon_job *job,
 {
 	u64 nobody = 0;
 
-	return try_cmpxchg(&job->key, &nobody, gpumon_job_key(finished));
+	return gpumon_try_cmpxchg64(&job->key, &nobody, gpumon_job_key(finished));
 }
 
 void gpumon_job_mark_usage(unsigned long *rows, u32 count);
@@ -162,7 +163,7 @@ static __always_inline void gpumon_job_release(struct gpumon_job *job)
 	 */
 	WRITE_ONCE(job->place, GPUMON_NONE);
 	/* The next owner of the entry must write it after the last reads here. */
-	smp_store_release(&job->key, 0);
+	gpumon_store_release64(&job->key, 0);
 }
 
 #endif /* GPUMON_JOB_H */

@@ -11,8 +11,6 @@
 #include "ring.h"
 #include "usage.h"
 
-bool gpumon_job_event_clients;
-
 /* Without a baseline a depth is unknown, not 0, as in the table. */
 static u32 job_event_depth(u32 ring, unsigned int column)
 {

@@ -7,7 +7,7 @@
 struct dma_fence;
 struct gpumon_job;
 
-/* Is the DRM client of a job at the headers' offset? */
+/* drm_sched.c: is the DRM client of a job at the headers' offset? */
 extern bool gpumon_job_event_clients;
 
 /* Called by probes, with preemption off, only while gpumon_event_ring_on(). */

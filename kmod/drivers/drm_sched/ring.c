@@ -4,17 +4,20 @@
 #include <linux/device.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/siphash.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
 #include <drm/gpu_scheduler.h>
 
 #include "common/device.h"
+#include "compat/sched_device.h"
 #include "core/key.h"
 #include "core/nofault.h"
 #include "core/period.h"
 #include "core/statistics.h"
 #include "core/track.h"
+#include "drivers/groups.h"
 #include "job.h"
 #include "ring.h"
 #include "usage.h"
@@ -65,7 +68,7 @@ struct gpumon_statistics gpumon_ring_statistics = {
 	.labels = { "device", "ring" },
 	.columns = ring_columns,
 	.column_count = GPUMON_RING_COLUMNS,
-	.own_histograms = true,
+	.own_histograms = GPUMON_HAS_OWN_HISTOGRAMS,
 	.exact = true,
 	.counters = { .anchor = GPUMON_ANCHOR(rings) },
 };
@@ -121,10 +124,10 @@ static bool ring_layout_known(void)
 
 	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
 		place = &gpumon_ring_statistics.places[wanted[i].column];
-		if (place->bucket != wanted[i].bucket || place->extreme != wanted[i].extreme)
+		if (place->bucket != wanted[i].bucket || place->own_extreme != wanted[i].extreme)
 			return false;
 	}
-	return gpumon_ring_statistics.words == GPUMON_RING_WORDS;
+	return gpumon_ring_statistics.words - gpumon_ring_statistics.counters.wide == GPUMON_RING_WORDS;
 }
 
 static void ring_index(u64 key, u32 row)
@@ -134,7 +137,7 @@ static void ring_index(u64 key, u32 row)
 
 	if (!entry)
 		return;
-	entry->used_ns = ktime_get_mono_fast_ns();
+	gpumon_write_plain64(entry->used_ns, ktime_get_mono_fast_ns());
 	if (!known)
 		entry->of_class = false;
 	WRITE_ONCE(entry->row, row);
@@ -244,7 +247,7 @@ static u32 ring_of_key(u64 key, const char *device, const char *name)
 
 	if (known) {
 		row = READ_ONCE(known->row);
-		holder = READ_ONCE(gpumon_ring_statistics.table.keys[row]);
+		holder = gpumon_read_once64(gpumon_ring_statistics.table.keys[row]);
 		if (holder == key)
 			return row;
 		/*
@@ -327,7 +330,7 @@ static void class_gather(u64 key, u32 ring)
 	for (slot = 0; slot < gpumon_ring_schedulers.table.slots; slot++) {
 		known = gpumon_track_at(&gpumon_ring_schedulers, slot);
 		from = READ_ONCE(known->ring);
-		if (from && from != ring + 1 && READ_ONCE(known->class) == key &&
+		if (from && from != ring + 1 && gpumon_read_once64(known->class) == key &&
 		    cmpxchg(&known->ring, from, 0) == from)
 			gpumon_row_level(&gpumon_ring_statistics, from - 1, GPUMON_RING_LIVE, -1);
 	}
@@ -349,9 +352,9 @@ static void class_take(u64 key, u32 ring)
 		class_gather(key, READ_ONCE(own->row));
 		return;
 	}
-	old = READ_ONCE(gpumon_ring_statistics.table.keys[ring]);
+	old = gpumon_read_once64(gpumon_ring_statistics.table.keys[ring]);
 	if (ring == GPUMON_ROW_OTHER_SLOT || old == GPUMON_TABLE_RECYCLING ||
-	    cmpxchg64(&gpumon_ring_statistics.table.keys[ring], old, key) != old)
+	    gpumon_cmpxchg64(&gpumon_ring_statistics.table.keys[ring], old, key) != old)
 		return;
 	own = gpumon_track_find(&gpumon_ring_names, old);
 	if (own)
@@ -378,7 +381,8 @@ static u32 ring_by_name(const struct drm_gpu_scheduler *sched, u64 *class)
 	size_t length;
 	bool queues;
 
-	(void)gpumon_device_label(device, sched->dev);
+	(void)gpumon_device_label(device,
+				  gpumon_compat_sched_device(sched->gpumon_compat_sched_owner));
 	/* The bytes behind the text are 0: the key is a hash of all bytes. */
 	strscpy(names.device, device, sizeof(names.device));
 	strscpy(names.name, sched->name ?: "-", sizeof(names.name));
@@ -411,10 +415,15 @@ static bool driver_stays(const struct drm_gpu_scheduler *sched)
 	const struct device_driver *driver;
 	const struct device *dev;
 	const struct module *owner;
+	const void *sched_owner;
 	enum dl_dev_state bound;
 	enum module_state state = MODULE_STATE_LIVE;
 
-	return gpumon_read_nofault(&dev, &sched->dev, sizeof(dev)) && gpumon_is_device(dev) &&
+	if (!gpumon_read_nofault(&sched_owner, &sched->gpumon_compat_sched_owner,
+				 sizeof(sched_owner)))
+		return false;
+	dev = gpumon_compat_sched_device(sched_owner);
+	return gpumon_is_device(dev) &&
 	       gpumon_read_nofault(&bound, &dev->links.status, sizeof(bound)) &&
 	       bound == DL_DEV_DRIVER_BOUND &&
 	       gpumon_read_nofault(&driver, &dev->driver, sizeof(driver)) && driver &&
@@ -428,7 +437,8 @@ static bool driver_stays(const struct drm_gpu_scheduler *sched)
  */
 static u64 scheduler_identity(const struct drm_gpu_scheduler *sched)
 {
-	return gpumon_key_mix((unsigned long)sched->dev, (unsigned long)sched->name);
+	return gpumon_key_mix((unsigned long)sched->gpumon_compat_sched_owner,
+			      (unsigned long)sched->name);
 }
 
 /*
@@ -454,7 +464,7 @@ static void ring_was_used(u32 ring)
 		gpumon_track_find(&gpumon_ring_names, gpumon_ring_statistics.table.keys[ring]);
 
 	if (known)
-		known->used_ns = ktime_get_mono_fast_ns();
+		gpumon_write_plain64(known->used_ns, ktime_get_mono_fast_ns());
 }
 
 static void scheduler_forget(struct tracked_scheduler *known)
@@ -464,7 +474,7 @@ static void scheduler_forget(struct tracked_scheduler *known)
 	if (ring != GPUMON_NONE)
 		ring_was_used(ring);
 	/* A reader may find the key of the entry's next scheduler before the rest is written. */
-	WRITE_ONCE(known->identity, 0);
+	gpumon_write_once64(known->identity, 0);
 	scheduler_move(known, GPUMON_NONE);
 	gpumon_track_end(&gpumon_ring_schedulers, known);
 }
@@ -488,9 +498,9 @@ static u32 scheduler_learn(const struct drm_gpu_scheduler *sched)
 	if (!known)
 		return gpumon_place(ring, GPUMON_PLACE_NO_SCHEDULER);
 	scheduler_move(known, ring);
-	known->class = class;
+	gpumon_write_plain64(known->class, class);
 	/* Pairs with gpumon_ring_find(): a reader of the identity finds the ring. */
-	smp_store_release(&known->identity, scheduler_identity(sched));
+	gpumon_store_release64(&known->identity, scheduler_identity(sched));
 	return scheduler_place(known, ring);
 }
 
@@ -505,7 +515,7 @@ noinline u32 gpumon_ring_find(const struct drm_gpu_scheduler *sched)
 	u32 ring = GPUMON_NONE;
 
 	/* Pairs with scheduler_learn(). */
-	if (likely(known && smp_load_acquire(&known->identity) == scheduler_identity(sched)))
+	if (likely(known && gpumon_load_acquire64(&known->identity) == scheduler_identity(sched)))
 		ring = READ_ONCE(known->ring) - 1;
 	return likely(ring != GPUMON_NONE) ? scheduler_place(known, ring) : scheduler_learn(sched);
 }
@@ -576,8 +586,8 @@ static u32 ring_oldest(void)
 			continue;
 		known = gpumon_track_find(&gpumon_ring_names, table->keys[row]);
 		if (known && !ring_idle(row))
-			known->used_ns = now;
-		since = known ? known->used_ns : 0;
+			gpumon_write_plain64(known->used_ns, now);
+		since = known ? gpumon_read_plain64(known->used_ns) : 0;
 		if (ring_idle(row) && since < first) {
 			first = since;
 			oldest = row;
@@ -631,8 +641,11 @@ bool gpumon_ring_recycle(void)
 	u32 oldest;
 	u64 key;
 
-	/* Without a module of the group there is no memory yet. */
-	if (!table->keys)
+	/*
+	 * Without a module of the group there is no memory yet. While the group is off, no ring
+	 * comes that would need room, and all rings would seem to be gone.
+	 */
+	if (!table->keys || !READ_ONCE(gpumon_drm_sched.enabled))
 		return false;
 	oldest = ring_oldest();
 	WRITE_ONCE(rings_full, false);
@@ -652,15 +665,15 @@ bool gpumon_ring_recycle(void)
 	 */
 	WRITE_ONCE(ring_wanted, false);
 	key = table->keys[oldest];
-	WRITE_ONCE(table->keys[oldest], GPUMON_TABLE_RECYCLING);
+	gpumon_write_once64(table->keys[oldest], GPUMON_TABLE_RECYCLING);
 	/* Pairs with queue_remember(). */
 	(void)atomic_inc_return_release(&gpumon_scheduler_generation);
 	tracepoint_synchronize_unregister();
 	known = gpumon_track_find(&gpumon_ring_names, key);
 	if (READ_ONCE(ring_wanted) || !ring_idle(oldest)) {
-		WRITE_ONCE(table->keys[oldest], key);
+		gpumon_write_once64(table->keys[oldest], key);
 		if (known)
-			known->used_ns = ktime_get_mono_fast_ns();
+			gpumon_write_plain64(known->used_ns, ktime_get_mono_fast_ns());
 	} else {
 		if (known && READ_ONCE(known->row) == oldest)
 			gpumon_track_end(&gpumon_ring_names, known);

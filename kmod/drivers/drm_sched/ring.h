@@ -54,13 +54,18 @@ enum {
 	GPUMON_RING_COLUMNS
 };
 
-/* The words of a row behind them: first the histograms, then the extremes, in the same order. */
+/*
+ * The words of a row behind them: first the histograms, then the extremes, in the same order. With
+ * HISTOGRAMS=shared (Kbuild) all CPUs share the buckets, and a CPU has a pointer to them in its last word.
+ */
 enum {
 	GPUMON_RING_QUEUE_NS_BUCKETS = GPUMON_RING_COLUMNS,
 	GPUMON_RING_RUN_NS_BUCKETS = GPUMON_RING_QUEUE_NS_BUCKETS + GPUMON_LATENCY_BUCKETS,
+	GPUMON_RING_BUCKETS_END = GPUMON_RING_RUN_NS_BUCKETS + GPUMON_LATENCY_BUCKETS,
 
 	/* The lowest values are kept as the highest complement, 0 is "none yet". */
-	GPUMON_RING_QUEUE_DEPTH_MAX = GPUMON_RING_RUN_NS_BUCKETS + GPUMON_LATENCY_BUCKETS,
+	GPUMON_RING_QUEUE_DEPTH_MAX = GPUMON_HAS_OWN_HISTOGRAMS ? GPUMON_RING_BUCKETS_END :
+								   GPUMON_RING_COLUMNS,
 	GPUMON_RING_HW_DEPTH_MAX,
 	GPUMON_RING_QUEUE_NS_MAX,
 	GPUMON_RING_QUEUE_NS_MIN,
@@ -70,7 +75,11 @@ enum {
 	GPUMON_RING_WORDS
 };
 
+#if GPUMON_HAS_OWN_HISTOGRAMS
 #define GPUMON_RING_STRIDE round_up(GPUMON_RING_WORDS, SMP_CACHE_BYTES / sizeof(u64))
+#else
+#define GPUMON_RING_STRIDE (GPUMON_RING_WORDS + 1)
+#endif
 
 /* What the probes of a job change of a ring's gauges is in one cache line. */
 #define GPUMON_RING_GAUGE_LINE(column) ((column) * sizeof(struct gpumon_gauge) / 64)
@@ -164,6 +173,12 @@ static __always_inline void gpumon_ring_hw_leave(struct gpumon_gauge *gauges, lo
 		gpumon_interval_end(&words[GPUMON_RING_BUSY], now);
 }
 
+/* The buckets that CPUs share, as a CPU knows them: NULL before its first latency of the ring. */
+static __always_inline atomic64_t *gpumon_ring_shared(const local64_t *words)
+{
+	return (atomic64_t *)(long)local64_read(&words[GPUMON_RING_STRIDE - 1]);
+}
+
 /*
  * Is a latency only to be counted? Not if it is an extreme, or beyond the range of the histogram,
  * as a "negative" one is after the clock stepped back. @max: word of the highest value; that of the
@@ -175,14 +190,19 @@ static __always_inline bool gpumon_ring_latency_usual(const local64_t *words, u6
 	/* Of a row without values both words are 0, and any value is an extreme. */
 	return ns <= gpumon_counters_extreme(&words[max]) &&
 	       ~ns <= gpumon_counters_extreme(&words[max + 1]) &&
-	       !(ns >> GPUMON_LATENCY_BITS);
+	       !(ns >> GPUMON_LATENCY_BITS) &&
+	       (GPUMON_HAS_OWN_HISTOGRAMS || gpumon_ring_shared(words));
 }
 
 /* Counts a latency for which gpumon_ring_latency_usual() holds. */
 static __always_inline void gpumon_ring_latency_count(local64_t *words, u64 ns, unsigned int bucket,
 						      unsigned int column)
 {
-	local64_inc(&words[bucket + gpumon_histogram_index(ns)]);
+	bucket += gpumon_histogram_index(ns);
+	if (GPUMON_HAS_OWN_HISTOGRAMS)
+		local64_inc(&words[bucket]);
+	else
+		atomic64_inc(&gpumon_ring_shared(words)[bucket - GPUMON_RING_COLUMNS]);
 	local64_add(ns, &words[column]);
 }
 

@@ -57,8 +57,9 @@ static bool usage_full;
  */
 int gpumon_usage_init(void)
 {
-	gpumon_usage_statistics.capacity = max(gpumon_process_max, 128U);
-	rows_most = roundup_pow_of_two(gpumon_usage_statistics.capacity) + GPUMON_TABLE_WAYS;
+	/* With its last ways the table has a power of two of rows: whole pages for each CPU. */
+	rows_most = roundup_pow_of_two(max(gpumon_process_max, 128U));
+	gpumon_usage_statistics.capacity = rows_most - GPUMON_TABLE_WAYS + 1;
 	owners = gpumon_memory_zalloc(rows_most, sizeof(*owners), NUMA_NO_NODE);
 	rows_in_use = gpumon_memory_zalloc(BITS_TO_LONGS(rows_most), sizeof(*rows_in_use),
 					   NUMA_NO_NODE);
@@ -123,7 +124,7 @@ static u32 usage_learn(u64 key, const char *device, const char *ring, u64 proces
  */
 noinline u32 gpumon_usage_find(u32 process, u32 ring, u64 client)
 {
-	const u64 of_ring = READ_ONCE(gpumon_ring_statistics.table.keys[ring]);
+	const u64 of_ring = gpumon_read_once64(gpumon_ring_statistics.table.keys[ring]);
 	u64 id = process == GPUMON_NONE ? 0 : gpumon_process_id(process), key;
 	u32 row;
 
@@ -141,7 +142,7 @@ noinline u32 gpumon_usage_find(u32 process, u32 ring, u64 client)
 		WRITE_ONCE(usage_full, true);
 		return row;
 	}
-	WRITE_ONCE(owners[row].ring, of_ring);
+	gpumon_write_once64(owners[row].ring, of_ring);
 	WRITE_ONCE(owners[row].process, process == GPUMON_NONE ? 0 : process + 1);
 	return row;
 }
@@ -174,9 +175,9 @@ void gpumon_usage_ring_renamed(u64 old, u64 key, u32 ring)
 
 	for (row = 0; row < gpumon_usage_statistics.table.slots; row++) {
 		if (!READ_ONCE(gpumon_usage_statistics.ready[row]) ||
-		    READ_ONCE(owners[row].ring) != old)
+		    gpumon_read_once64(owners[row].ring) != old)
 			continue;
-		WRITE_ONCE(owners[row].ring, key);
+		gpumon_write_once64(owners[row].ring, key);
 		/* The new name is the begin of the old one. A reader sees one of them. */
 		WRITE_ONCE(gpumon_row_label(&gpumon_usage_statistics, row, 1)
 				   [strlen(gpumon_row_label(&gpumon_ring_statistics, ring, 1))],
@@ -197,7 +198,7 @@ static bool usage_fold(u32 row, u64 cgroup)
 			 gpumon_row_label(&gpumon_usage_statistics, row, 1), 0, 0, cgroup);
 	preempt_enable();
 	if (to != other_row)
-		WRITE_ONCE(owners[to].ring, of_ring);
+		gpumon_write_once64(owners[to].ring, of_ring);
 	if (gpumon_row_fold(&gpumon_usage_statistics, row, to))
 		return false;
 	memset(&owners[row], 0, sizeof(owners[row]));

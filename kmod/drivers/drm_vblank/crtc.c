@@ -17,7 +17,7 @@
 #include "internal.h"
 
 /* Number of slots that gpumon_track_init() allocates for VBLANK_CAPACITY. */
-#define SLOTS (2 * VBLANK_CAPACITY + GPUMON_TABLE_WAYS - 1)
+#define SLOTS (2 * VBLANK_CAPACITY)
 
 /* After so many long intervals in a row the rate has changed. */
 #define OUTLIERS 4
@@ -50,8 +50,8 @@ static bool gaps_known(const struct gpumon_group *group, u32 row)
 					      gpumon_group_can_count(group, VBLANK_ROLE_DISABLE));
 }
 
-/* Histogram of times of up to 17 seconds. */
-#define TIMES(_name, ...) GPUMON_HISTOGRAM(_name, .bits = 34, ##__VA_ARGS__)
+/* Histogram of times of up to 8 seconds: those of a row fill a page. */
+#define TIMES(_name, ...) GPUMON_HISTOGRAM(_name, .bits = 33, ##__VA_ARGS__)
 
 static const struct gpumon_column vblank_columns[VBLANK_COLUMNS] = {
 	[VBLANK_VBLANKS] = GPUMON_COUNTER("vblanks", .known = vblanks_known),
@@ -79,11 +79,12 @@ struct gpumon_statistics gpumon_vblank_crtcs = {
 	.labels = { "device", "crtc" },
 	.numbers = BIT(1),
 	GPUMON_COLUMNS(vblank_columns),
-	.capacity = VBLANK_CAPACITY,
 };
 
+unsigned int gpumon_vblank_crtc_max = VBLANK_CAPACITY;
+
 /* Crtcs by their device's address and number. The slot alone is used, for gpumon_vblank_crtc_states[]. */
-struct gpumon_track gpumon_vblank_crtc_track = { .capacity = VBLANK_CAPACITY };
+struct gpumon_track gpumon_vblank_crtc_track;
 struct gpumon_vblank_crtc gpumon_vblank_crtc_states[SLOTS];
 u32 gpumon_vblank_unknown[VBLANK_MAX_CRTCS];
 
@@ -282,7 +283,7 @@ bool gpumon_vblank_time(const struct gpumon_vblank_crtc *state, u32 seq, u64 *ti
 	}
 	if (!state->seen || state->seq != seq || !state->time_ns)
 		return false;
-	*time_ns = state->time_ns;
+	*time_ns = gpumon_read_plain64(state->time_ns);
 	return true;
 }
 
@@ -343,7 +344,7 @@ u64 gpumon_vblank_follow(struct gpumon_vblank_crtc *state, u64 now, u32 seq, u64
 	if (unlikely(READ_ONCE(state->off)))
 		off = xchg(&state->off, 0);
 	state->seq = seq;
-	state->time_ns = time_ns;
+	gpumon_write_plain64(state->time_ns, time_ns);
 	state->handled_ns = now;
 	state->unknown = unknown;
 	state->seen = true;

@@ -61,7 +61,7 @@ static __always_inline struct vblank_handling *handling_here(void)
 
 static __always_inline u64 slot_key(u32 slot)
 {
-	return READ_ONCE(gpumon_vblank_crtc_track.table.keys[slot]);
+	return gpumon_read_once64(gpumon_vblank_crtc_track.table.keys[slot]);
 }
 
 /* Slot of the crtc whose vblank is being handled here, if it is @crtc, else GPUMON_NONE. */
@@ -243,8 +243,8 @@ static GPUMON_TRACEPOINT_BODY(3, probe_delivered, struct drm_file *, file, int, 
 
 static u32 crtc_of_arguments(struct pt_regs *regs)
 {
-	return gpumon_vblank_crtc_of_device((void *)regs_get_kernel_argument(regs, 0),
-					    regs_get_kernel_argument(regs, 1), devices_end_seen());
+	return gpumon_vblank_crtc_of_device((void *)gpumon_compat_kernel_argument(regs, 0),
+					    gpumon_compat_kernel_argument(regs, 1), devices_end_seen());
 }
 
 /* kprobe on drm_handle_vblank(dev, pipe): the tracepoint follows, if the interrupt is not off. */
@@ -307,14 +307,14 @@ static GPUMON_KPROBE_BODY(probe_disable)
 /* kprobe on drm_fb_release(file): the events that the closed file waited for are gone by then. */
 static GPUMON_KPROBE_BODY(probe_file_end)
 {
-	gpumon_vblank_forget_file((void *)regs_get_kernel_argument(regs, 0));
+	gpumon_vblank_forget_file((void *)gpumon_compat_kernel_argument(regs, 0));
 	gpumon_probe_recorded(ctx);
 }
 
 /* kprobe on drm_managed_release(dev), the last function called for a device. */
 static GPUMON_KPROBE_BODY(probe_device_end)
 {
-	gpumon_vblank_forget_device((void *)regs_get_kernel_argument(regs, 0));
+	gpumon_vblank_forget_device((void *)gpumon_compat_kernel_argument(regs, 0));
 	gpumon_probe_recorded(ctx);
 }
 
@@ -389,6 +389,18 @@ static struct gpumon_track *const vblank_tracks[] = {
 	&gpumon_vblank_request_track,
 };
 
+/*
+ * The tables have room for two clients and sixteen requests of each crtc: at one time, more than that
+ * seldom wait for its vblanks.
+ */
+static void vblank_size(void)
+{
+	gpumon_vblank_crtcs.capacity = gpumon_vblank_crtc_max;
+	gpumon_vblank_crtc_track.capacity = gpumon_vblank_crtc_max;
+	gpumon_vblank_client_track.capacity = 2 * gpumon_vblank_crtc_max;
+	gpumon_vblank_request_track.capacity = 16 * gpumon_vblank_crtc_max;
+}
+
 /* Forgets earlier vblanks and the requests under way. */
 static void vblank_track_start(void)
 {
@@ -405,5 +417,6 @@ struct gpumon_group gpumon_drm_vblank = {
 	GPUMON_FIELDS(vblank_fields),
 	GPUMON_TABLES(vblank_statistics),
 	GPUMON_TRACKS(vblank_tracks),
+	.init = vblank_size,
 	.start = vblank_track_start,
 };

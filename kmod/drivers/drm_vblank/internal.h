@@ -16,8 +16,9 @@ struct drm_vblank_crtc;
 /* The DRM core keeps sets of crtcs in 32 bits. */
 #define VBLANK_MAX_CRTCS 32
 
-/* Number of crtcs of all devices, each of which has a row. */
+/* Number of crtcs of all devices, each of which has a row: at most, and as a module parameter. */
 #define VBLANK_CAPACITY 32
+extern unsigned int gpumon_vblank_crtc_max;
 
 /* Purpose of a probe; also its place in the table. */
 enum {

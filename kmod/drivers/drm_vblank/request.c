@@ -27,9 +27,9 @@ struct vblank_request {
 GPUMON_TRACKED_TYPE(struct vblank_request);
 
 /* Clients by gpumon_vblank_key() of their file and the crtc. */
-struct gpumon_track gpumon_vblank_client_track = { .capacity = 64 };
+struct gpumon_track gpumon_vblank_client_track;
 /* Requests by vblank_request_key(). */
-struct gpumon_track gpumon_vblank_request_track = { .capacity = 512 };
+struct gpumon_track gpumon_vblank_request_track;
 
 static __always_inline void vblank_client_set_list(struct gpumon_vblank_client *client, u32 first,
 						   u32 next)

@@ -26,9 +26,9 @@ static u32 device_named(const char *name)
 	u32 i;
 
 	for (i = 1; i < GPUMON_I915_DEVICES; i++) {
-		old = READ_ONCE(gpumon_i915_devices[i].key);
+		old = gpumon_read_once64(gpumon_i915_devices[i].key);
 		if (!old)
-			old = cmpxchg64(&gpumon_i915_devices[i].key, 0, key);
+			old = gpumon_cmpxchg64(&gpumon_i915_devices[i].key, 0, key);
 		if (!old || old == key) {
 			/* Two CPUs that learn a device at once write the same. */
 			strscpy(gpumon_i915_devices[i].name, name, GPUMON_LABEL_LEN);

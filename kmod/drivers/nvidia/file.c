@@ -182,7 +182,7 @@ static void handle_begins(struct gpumon_event_context *ctx, const struct file *f
 	open->process = gpumon_process_slot(ctx->cpu);
 	open->process_key = open->process == GPUMON_NONE ?
 				    0 :
-				    READ_ONCE(gpumon_process_table.keys[open->process]);
+				    gpumon_read_once64(gpumon_process_table.keys[open->process]);
 	gpumon_process_add(ctx->cpu, open->process, GPUMON_PROCESS_OPENS, 1);
 }
 
@@ -207,7 +207,7 @@ static void handle_ends(struct gpumon_event_context *ctx, struct tracked_file *o
 
 	/* The slot may be another process's by now. */
 	if (process != GPUMON_NONE &&
-	    READ_ONCE(gpumon_process_table.keys[process]) == open->process_key)
+	    gpumon_read_once64(gpumon_process_table.keys[process]) == open->process_key)
 		gpumon_process_add(ctx->cpu, process, GPUMON_PROCESS_CLOSES, 1);
 	gpumon_level_end(&gpumon_nvidia_open_files, &open->level, &gpumon_nvidia_devices,
 			 DEVICE_OPEN_HANDLES);
@@ -216,8 +216,8 @@ static void handle_ends(struct gpumon_event_context *ctx, struct tracked_file *o
 /* kprobe on nvidia_close(inode, file): the last descriptor is closed, in any process. */
 GPUMON_KPROBE_BODY(gpumon_nvidia_close_called)
 {
-	const struct inode *inode = (void *)regs_get_kernel_argument(regs, 0);
-	const struct file *file = (void *)regs_get_kernel_argument(regs, 1);
+	const struct inode *inode = (void *)gpumon_compat_kernel_argument(regs, 0);
+	const struct file *file = (void *)gpumon_compat_kernel_argument(regs, 1);
 	struct tracked_file *open = NULL;
 	u32 row;
 
@@ -283,9 +283,9 @@ GPUMON_KRETPROBE(gpumon_nvidia_ioctl_entered)
 {
 	struct nvidia_ioctl_data *ioctl = (void *)instance->data;
 
-	ioctl->file = (void *)regs_get_kernel_argument(regs, 0);
-	ioctl->command = regs_get_kernel_argument(regs, 1);
-	ioctl->argument = regs_get_kernel_argument(regs, 2);
+	ioctl->file = (void *)gpumon_compat_kernel_argument(regs, 0);
+	ioctl->command = gpumon_compat_kernel_argument(regs, 1);
+	ioctl->argument = gpumon_compat_kernel_argument(regs, 2);
 	ioctl->since = gpumon_clock();
 	return 0;
 }
@@ -358,7 +358,7 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_poll_called)
 {
 	u32 row;
 
-	row = nvidia_device_of_file((void *)regs_get_kernel_argument(regs, 0));
+	row = nvidia_device_of_file((void *)gpumon_compat_kernel_argument(regs, 0));
 	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, DEVICE_POLLS))
 		gpumon_event_ring_now(GPUMON_EVENT_POLL, row, 0, 0, 0, 0);
 }
@@ -375,7 +375,7 @@ static u32 nvidia_device_of_vma(const struct vm_area_struct *vma)
 /* kprobe on nvidia_fault(fault) */
 GPUMON_KPROBE_BODY(gpumon_nvidia_fault_called)
 {
-	const struct vm_fault *fault = (void *)regs_get_kernel_argument(regs, 0);
+	const struct vm_fault *fault = (void *)gpumon_compat_kernel_argument(regs, 0);
 	u64 page = GPUMON_WORD_UNKNOWN;
 	struct vm_area_struct *vma;
 	unsigned long address;
@@ -397,7 +397,7 @@ GPUMON_KPROBE_BODY(gpumon_nvidia_fault_called)
 static void count_vma(struct gpumon_event_context *ctx, struct pt_regs *regs, unsigned int column,
 		      enum gpumon_event_type event)
 {
-	const struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
+	const struct vm_area_struct *vma = (void *)gpumon_compat_kernel_argument(regs, 0);
 	u32 row = nvidia_device_of_vma(vma);
 
 	if (gpumon_row_count(ctx, &gpumon_nvidia_devices, row, column))

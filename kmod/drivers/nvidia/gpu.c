@@ -25,7 +25,7 @@ static struct gpumon_table gpu_table = {
 	.keys = gpu_keys,
 	.slots = ARRAY_SIZE(gpu_keys),
 	.ways = GPUMON_TABLE_WAYS,
-	.mask = GPUS - 1,
+	.homes = GPUS,
 };
 static struct nvidia_gpu gpus[ARRAY_SIZE(gpu_keys)];
 
@@ -206,7 +206,7 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_gpu_probe_returned)
 /* kprobe on nv_pci_remove(pci_dev): another GPU may get its drvdata. */
 GPUMON_KPROBE_BODY(gpumon_nvidia_gpu_remove_called)
 {
-	const struct pci_dev *pdev = (void *)regs_get_kernel_argument(regs, 0);
+	const struct pci_dev *pdev = (void *)gpumon_compat_kernel_argument(regs, 0);
 	const struct nvidia_gpu *gpu = gpumon_nvidia_gpu_of_dev(&pdev->dev);
 
 	if (gpu)

@@ -76,7 +76,7 @@ static u32 irq_row(const void *arg, u32 irq)
  */
 GPUMON_KRETPROBE(gpumon_nvidia_isr_entered)
 {
-	if (raw_cpu_read(in_msix) == (u32)regs_get_kernel_argument(regs, 0) + 1)
+	if (raw_cpu_read(in_msix) == (u32)gpumon_compat_kernel_argument(regs, 0) + 1)
 		return 1;
 	gpumon_call_keep((void *)instance->data, regs, 2);
 	return 0;
@@ -123,8 +123,8 @@ GPUMON_KRETPROBE(gpumon_nvidia_isr_msix_returned)
 GPUMON_KPROBE_BODY(gpumon_nvidia_bh_called)
 {
 	u64 now = ktime_get_mono_fast_ns(), since, elapsed = 0;
-	u32 irq = regs_get_kernel_argument(regs, 0);
-	u32 row = irq_row((void *)regs_get_kernel_argument(regs, 1), irq);
+	u32 irq = gpumon_compat_kernel_argument(regs, 0);
+	u32 row = irq_row((void *)gpumon_compat_kernel_argument(regs, 1), irq);
 	local64_t *words;
 
 	if (!gpumon_row_begin(ctx, &gpumon_nvidia_irqs, row, IRQ_BOTTOM_HALVES, &words))

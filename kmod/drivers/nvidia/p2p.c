@@ -144,14 +144,14 @@ static void p2p_put_begins(struct kretprobe_instance *instance, const void *tabl
 /* kretprobe on nvidia_p2p_put_pages(token, va_space, va, table) */
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_entered)
 {
-	p2p_put_begins(instance, (void *)regs_get_kernel_argument(regs, 3));
+	p2p_put_begins(instance, (void *)gpumon_compat_kernel_argument(regs, 3));
 	return 0;
 }
 
 /* kretprobe on nvidia_p2p_put_pages_persistent(va, table, flags) */
 GPUMON_KRETPROBE(gpumon_nvidia_p2p_put_persistent_entered)
 {
-	p2p_put_begins(instance, (void *)regs_get_kernel_argument(regs, 1));
+	p2p_put_begins(instance, (void *)gpumon_compat_kernel_argument(regs, 1));
 	return 0;
 }
 
@@ -176,7 +176,7 @@ GPUMON_KRETPROBE_BODY(gpumon_nvidia_p2p_put_returned)
 /* kprobe on nvidia_p2p_free_page_table(table): the answer when the memory is taken away */
 GPUMON_KPROBE_BODY(gpumon_nvidia_p2p_free_called)
 {
-	const void *table = (void *)regs_get_kernel_argument(regs, 0);
+	const void *table = (void *)gpumon_compat_kernel_argument(regs, 0);
 
 	p2p_count_end(ctx, p2p_unknown_peer_row(), P2P_FREES, p2p_pages_end(table));
 }

@@ -220,8 +220,8 @@ static u32 count_revocation(const void *data)
  */
 static GPUMON_KPROBE(uvm_event)
 {
-	u32 event = regs_get_kernel_argument(regs, 1);
-	const void *data = (void *)regs_get_kernel_argument(regs, 2);
+	u32 event = gpumon_compat_kernel_argument(regs, 1);
+	const void *data = (void *)gpumon_compat_kernel_argument(regs, 2);
 	u64 now = ktime_get_mono_fast_ns();
 	struct gpumon_event_context ctx;
 	u32 row;

@@ -82,6 +82,7 @@ GPUMON_TRACEPOINT_BODY(3, gpumon_nvidia_xid_traced, const struct pci_dev *, pdev
 /* kprobe on nv_report_error(pci_dev, code, format, arguments) */
 GPUMON_KPROBE_BODY(gpumon_nvidia_error_reported)
 {
-	count_xid(ctx, (void *)regs_get_kernel_argument(regs, 0),
-		  regs_get_kernel_argument(regs, 1), (void *)regs_get_kernel_argument(regs, 2));
+	count_xid(ctx, (void *)gpumon_compat_kernel_argument(regs, 0),
+		  gpumon_compat_kernel_argument(regs, 1),
+		  (void *)gpumon_compat_kernel_argument(regs, 2));
 }

@@ -17,7 +17,7 @@
 #define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)	 /* the kernel's */
 #define smp_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)	 /* the kernel's */
 
-#define cmpxchg64(p, old, new)                                                     \
+#define cmpxchg(p, old, new)                                                       \
 	({                                                                         \
 		u64 was = old;                                                     \
 		__atomic_compare_exchange_n(p, &was, new, false, __ATOMIC_SEQ_CST, \

@@ -29,6 +29,7 @@ typedef int32_t s32;
 typedef int64_t s64;
 
 #define S32_MAX			      INT32_MAX
+#define CONFIG_64BIT		      1
 #define BITS_PER_LONG		      64
 #define BIT(n)			      (1UL << (n))
 #define IS_ALIGNED(x, a)	      (((x) & ((a)-1)) == 0)
@@ -39,6 +40,8 @@ typedef int64_t s64;
 #define unlikely(x)		      (x)
 #define __printf(a, b)		      __attribute__((format(printf, a, b)))
 #define min(a, b)		      ((a) < (b) ? (a) : (b))
+#define max(a, b)		      ((a) > (b) ? (a) : (b))
+#define DIV_ROUND_UP(n, d)	      (((n) + (d)-1) / (d))
 #define IS_ENABLED(CONFIG_option)     1
 #define MODULE_NAME_LEN		      56
 #define GFP_KERNEL		      0
