@@ -13,6 +13,8 @@ from gpumon_netlink import Gpumon, NetlinkError, Socket
 from lab import (BUILD, DEBUGFS, check, check_counts, equal, fail, load_gpumon, load_mock, loaded,
                  read, rmmod, run, step, submit, wait_idle)
 
+# Netlink does not have it.
+CRTCS = {"max_crtcs": (1, 32)}
 RANGES = {"max_rings": (1, 1024), "max_processes": (8, 65536), "max_jobs": (8, 1048576)}
 
 
@@ -50,7 +52,7 @@ load_mock(devices=1, rings=2)
 submit("-n", 10, "-w")
 
 step("out of range: ours says the range")
-for name, (low, high) in RANGES.items():
+for name, (low, high) in {**RANGES, **CRTCS}.items():
     for value in (low - 1, high + 1, 2 ** 32 - 1):
         line = refused("%s=%d" % (name, value))
         for word in ("gpumon: ", name, str(value), str(low), str(high)):

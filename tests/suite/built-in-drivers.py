@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-# vm: class=full tool kernels=7-builtin timeout=300
+# vm: class=full tool kernels=7-builtin,6.12-arm64-builtin timeout=300
 """drm and its scheduler built into the kernel: everything attaches, says so and counts, by the module
 and by BPF, and doctor finds nothing wrong. Drivers that are modules wait beside them."""
 import json

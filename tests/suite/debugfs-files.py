@@ -14,8 +14,8 @@ import nvidia
 import nvidia_stats
 from faults import DEBUG_MODULE, parameter
 from gpumon_netlink import Gpumon
-from lab import (DEBUGFS, check, equal, fail, load, read, rmmod, run, stats, step, submit,
-                 wait_idle)
+from lab import (DEBUGFS, PARAMETERS, check, equal, fail, load, read, rings, rmmod, run, stats, step,
+                 submit, wait_idle, write_parameter)
 
 DIRECTORY = DEBUGFS + "/gpumon"
 FILES = ["events", "histograms", "stats"]
@@ -106,10 +106,11 @@ for name in ("stats", "histograms"):
     os.close(fd)
 sections = stats(before)
 names = list(sections)
-tables = names[4:-4]
-equal(names[:4] + names[-4:], ["groups", "probes", "gpumon", "drm_sched.rings", "processes",
-                               "event_ring", "memory", "layouts"],
+tables = names[5:-4]
+equal(names[:5] + names[-4:], ["groups", "missing_options", "probes", "gpumon", "drm_sched.rings",
+                               "processes", "event_ring", "memory", "layouts"],
       "sections of stats in their order")
+equal(sections["missing_options"], [], "options that this kernel lacks")
 groups = [row["group"] for row in sections["groups"]]
 equal([t for t in tables if t.split(".")[0] not in groups], [], "tables that are of no group")
 equal(len(sections["drm_sched.rings"]), 32, "rings")
@@ -154,6 +155,48 @@ except OSError as e:
     equal(errno.errorcode[e.errno], "ESPIPE", "seek in events")
 os.close(fd)
 g.event_ring_set(0)
+
+step("what is written to a parameter does what netlink does")
+
+
+def enabled():
+    return {row["name"]: row["enabled"] for row in g.groups()}["drm_sched"]
+
+
+def switched(switch):
+    """State of the group, jobs counted meanwhile and afterwards."""
+    before = sum(row["queued"] for row in rings().values())
+    switch(0)
+    off = enabled(), read(PARAMETERS + "drm_sched")
+    submit("-n", 10, "-w")
+    wait_idle()
+    missed = sum(row["queued"] for row in rings().values()) - before
+    switch(1)
+    submit("-n", 10, "-w")
+    wait_idle()
+    return (off, missed, sum(row["queued"] for row in rings().values()) - before,
+            enabled(), read(PARAMETERS + "drm_sched"))
+
+
+def ended(reset):
+    """Periods that it ended, and what is left of the counts."""
+    before = g.info()["period"]
+    reset()
+    return (g.info()["period"] - before, stats()["gpumon"]["period"] - before,
+            sum(row["queued"] for row in rings().values()))
+
+
+def written(name, value):
+    equal(write_parameter(name, str(value)), None, "error of a write to " + name)
+
+
+by_netlink = switched(lambda on: g.group_set("drm_sched", on))
+equal(by_netlink, ((0, "N\n"), 0, 10, 1, "Y\n"), "a group that netlink switches")
+equal(switched(lambda on: written("drm_sched", on)), by_netlink, "a group that a write switches")
+equal(ended(g.reset), (1, 1, 0), "a reset by netlink")
+equal(ended(lambda: written("reset", 1)), (1, 1, 0), "a reset by a write")
+for name, text in (("drm_sched", "2"), ("reset", "0"), ("reset", "x")):
+    equal(write_parameter(name, text), "EINVAL", "%r to %s" % (text, name))
 
 step("no address of the kernel in any text")
 texts = read(DIRECTORY + "/stats") + read(DIRECTORY + "/histograms")

@@ -26,7 +26,7 @@ SEED = int(os.environ.get("GPUMON_FUZZ_SEED") or random.SystemRandom().randrange
 SECONDS = float(os.environ.get("GPUMON_FUZZ_SECONDS") or (10 if "-" in KERNEL else 5))
 
 RANGES = {"max_rings": (1, 1024, 64), "max_processes": (8, 65536, 1024),
-          "max_jobs": (8, 1048576, 8192)}
+          "max_jobs": (8, 1048576, 8192), "max_crtcs": (1, 32, 32)}
 GROUPS = {"drm_sched": 1, "amdgpu": 1, "amdgpu_registers": 0, "drm_vblank": 1, "nvidia": 1,
           "nvidia_uvm": 1, "i915": 1}
 UNKNOWN = ("max_ring", "max_ringss", "MAX_RINGS", "x", "=", "drm_sched.x", "gpumon.max_rings", "%s",
@@ -196,7 +196,7 @@ def log_since(kmsg):
 
 def shown():
     values = {}
-    for name in os.listdir(PARAMETERS):
+    for name in set(os.listdir(PARAMETERS)) - {"reset"}:
         text = read("%s/%s" % (PARAMETERS, name)).strip()
         values[name] = {"Y": 1, "N": 0}[text] if name in GROUPS else int(text)
     return values
@@ -206,15 +206,28 @@ def check_loaded(text, now):
     equal(shown(), now, "parameters after %r" % text)
     with Gpumon() as g:
         info = g.info()
-        equal({n: info[n] for n in RANGES}, {n: now[n] for n in RANGES}, "info after %r" % text)
+        limits = set(RANGES) & set(info)
+        equal({n: info[n] for n in limits}, {n: now[n] for n in limits}, "info after %r" % text)
         equal({x["name"]: x["enabled"] for x in g.groups()}, {n: now[n] for n in GROUPS},
               "groups after %r" % text)
 
 
 def check_unwritable():
-    """Parameters of a loaded module are read-only."""
+    """Limits of a loaded module are read-only, and groups take nothing but on and off."""
     before = shown()
-    for name in os.listdir(PARAMETERS):
+    for name in GROUPS:
+        for junk in (b"2", b"-1", b"\0", b"x" * 5000, b" 1"):
+            try:
+                with open("%s/%s" % (PARAMETERS, name), "wb", buffering=0) as f:
+                    f.write(junk)
+                fail("%s takes %r" % (name, junk))
+            except OSError as e:
+                equal(errno.errorcode[e.errno], "EINVAL", "writing %r to %s" % (junk, name))
+        for on in 1 - before[name], before[name]:
+            with open("%s/%s" % (PARAMETERS, name), "wb", buffering=0) as f:
+                f.write(b"%d\n" % on)
+            equal(shown(), {**before, name: on}, "parameters after a write to " + name)
+    for name in RANGES:
         for flags in (os.O_WRONLY, os.O_RDWR, os.O_WRONLY | os.O_TRUNC | os.O_APPEND):
             try:
                 fd = os.open("%s/%s" % (PARAMETERS, name), flags)

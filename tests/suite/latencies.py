@@ -15,8 +15,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
+import files
 import lab
-from gpumon_netlink import Gpumon
 
 JOBS = 150
 SERVICE = 5000000
@@ -47,7 +47,7 @@ def compare(h, total, count, highest):
 
 
 lab.load(devices=1, rings=1, hw_limit=1, completion="timer", timeout_ms=0)
-with Gpumon() as g:
+with files.gpumon() as g:
     lab.step("one job on the hardware at a time, the others wait for it")
     lab.submit("-n", JOBS, "-b", JOBS, "-s", SERVICE, "-w")
     mock = lab.wait_idle()["mock_gpu.0", "ring0"]

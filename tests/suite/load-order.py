@@ -12,7 +12,7 @@ from gpumon_netlink import Gpumon
 RING = "mock_gpu.0", "ring0"
 MOCK = {"devices": 1, "rings": 2, "service_ns": 20000}
 ROLES = tuple(lab.GENERATIONS)
-OTHERS = "drm_sched_entity_kill_jobs_work", "drm_sched_fini"
+OTHERS = lab.KILL, "drm_sched_fini"
 
 
 def attached():
@@ -29,7 +29,7 @@ def attached():
                 lab.check(lab.probe(role, rows)["probe"] in rows[name]["reason"],
                           "reason of %s: %s" % (name, rows[name]["reason"]))
     for name in OTHERS:
-        lab.equal((rows[name]["state"], rows[name]["reason"]), ("attached", None), name)
+        lab.equal((rows[name]["state"], rows[name]["reason"]), ("attached", lab.UNCHECKED), name)
     group = sections["groups"][0]
     lab.equal((group["group"], group["state"], group["reason"]), ("drm_sched", "attached", None),
               "the group")
@@ -101,9 +101,9 @@ lab.equal((row["queued"], row["run"], row["done"], row["untracked"]), (7, 7, 7, 
 
 lab.step("only the mock is loaded again: its schedulers may have the same addresses")
 lab.rmmod("mock_gpu")
-lab.insmod("mock_gpu", devices=2, rings=2, service_ns=20000)
-lab.submit("-d", "all", "-r", "all", "-n", 40, "-w")
+lab.insmod("mock_gpu", devices=lab.DEVICES, rings=2, service_ns=20000)
+lab.submit("-d", "all", "-r", "all", "-n", 20 * lab.DEVICES, "-w")
 lab.wait_idle()
 lab.equal({k: r["done"] for k, r in lab.rings().items()},
-          {("mock_gpu.0", "ring0"): 10, ("mock_gpu.0", "ring1"): 17,
-           ("mock_gpu.1", "ring0"): 10, ("mock_gpu.1", "ring1"): 10}, "done of each ring")
+          {("mock_gpu.%d" % device, "ring%d" % ring): 17 if (device, ring) == (0, 1) else 10
+           for device in range(lab.DEVICES) for ring in range(2)}, "done of each ring")

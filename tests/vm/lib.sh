@@ -60,27 +60,34 @@ arm64_kernels()
 	awk '!/^#/ && NF { print $1 }' "$VM_DIR/arm64.list"
 }
 
+# old_kernels: the names of the kernels on which a part of the tests runs, one a line
+old_kernels()
+{
+	awk '!/^#/ && NF { print $1 }' "$VM_DIR/old.list"
+}
+
 # kernel_select NAME: sets K_NAME K_LINE K_RELEASE K_SUITES K_PATTERN K_DIR K_ROOT K_BUILD
 # K_HEADERS K_ARCH K_FLAVOUR K_PROGRAM; for a sanitised kernel also K_SOURCE K_SLOWER K_MEMORY
 # K_FRAGMENTS; with NVIDIA's real driver also K_NVIDIA, its folder, and K_NVIDIA_SUITES
-# K_NVIDIA_PACKAGE; for another architecture than amd64 also K_SYSROOT, a root that is only
+# K_NVIDIA_PACKAGE; of old.list K_UNPACKED, a folder with headers that are not installed; for another architecture than amd64 also K_SYSROOT, a root that is only
 # unpacked, and K_CROSS, variables of make
 kernel_select()
 {
-	local line
+	local line suites=''
 
 	# shellcheck disable=SC2034
 	K_SOURCE='' K_SLOWER=1 K_MEMORY=2048 K_FRAGMENTS='' K_BORROWED=''
 	# shellcheck disable=SC2034
 	K_NVIDIA='' K_NVIDIA_SUITES='' K_NVIDIA_PACKAGE=''
 	# shellcheck disable=SC2034
-	K_ARCH=amd64 K_FLAVOUR=amd64 K_SYSROOT='' K_CROSS=()
+	K_ARCH=amd64 K_FLAVOUR=amd64 K_SYSROOT='' K_CROSS=() K_UNPACKED=''
 	K_NAME=$1 K_LINE=$1
 	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/arm64.list")
 	if [ -n "$line" ]; then
 		# shellcheck disable=SC2034
-		read -r K_NAME K_LINE K_FLAVOUR <<<"$line"
+		read -r K_NAME K_LINE K_FLAVOUR suites <<<"$line"
 		K_ARCH=arm64
+		[[ $K_FLAVOUR != armmp* ]] || K_ARCH=armhf
 	fi
 	line=$(awk -v k="$1" '!/^#/ && $1 == k' "$VM_DIR/nvidia.list")
 	if [ -n "$line" ]; then
@@ -93,12 +100,14 @@ kernel_select()
 	if [ -n "$line" ]; then
 		# shellcheck disable=SC2034
 		read -r K_NAME K_LINE K_SOURCE K_SLOWER K_MEMORY K_FRAGMENTS <<<"$line"
+		[[ ,$K_FRAGMENTS, != *,arm64,* ]] || K_ARCH=arm64
 	fi
-	line=$(awk -v k="$K_LINE" '!/^#/ && $1 == k' "$VM_DIR/kernels.list")
+	line=$(awk -v k="$K_LINE" '!/^#/ && $1 == k' "$VM_DIR"/{kernels,old}.list)
 	[ -n "$line" ] ||
-		die "no kernel '$1'; there are: $(kernels | tr '\n' ' ')and, sanitised: $(sanitised_kernels | tr '\n' ' ')and, for arm64: $(arm64_kernels | tr '\n' ' ')and, with NVIDIA's driver: $(nvidia_kernels | tr '\n' ' ')"
+		die "no kernel '$1'; there are: $({ kernels; old_kernels; } | tr '\n' ' ')and, sanitised: $(sanitised_kernels | tr '\n' ' ')and, for arm64: $(arm64_kernels | tr '\n' ' ')and, with NVIDIA's driver: $(nvidia_kernels | tr '\n' ' ')"
 	# shellcheck disable=SC2034
 	read -r _ K_RELEASE K_SUITES K_PATTERN <<<"$line"
+	[ -z "$suites" ] || K_SUITES=$suites
 	K_DIR=$GPUMON_CACHE/kernels/$K_NAME K_BUILD=$GPUMON_CACHE/build/$K_NAME
 	# shellcheck disable=SC2034
 	[ -z "$K_NVIDIA" ] || K_DIR=$GPUMON_CACHE/kernels/$K_LINE K_BUILD=$GPUMON_CACHE/build/$K_LINE
@@ -112,8 +121,10 @@ kernel_select()
 	if [ "$K_ARCH" != amd64 ]; then
 		K_PROGRAM=$K_RELEASE-$K_ARCH
 		K_SYSROOT=$(readlink -m "$GPUMON_CACHE/roots/$K_PROGRAM")
-		# shellcheck disable=SC2034
 		K_CROSS=(ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- SYSROOT="$K_SYSROOT")
+		# shellcheck disable=SC2034
+		[ "$K_ARCH" = arm64 ] ||
+			K_CROSS=(ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf- SYSROOT="$K_SYSROOT")
 	fi
 	if [ -n "$K_FRAGMENTS" ]; then
 		# A cache may borrow its kernels from another one by a link, which would be broken
@@ -122,8 +133,11 @@ kernel_select()
 		[ ! -L "$GPUMON_CACHE/kernels" ] || K_BORROWED=1
 		K_HEADERS=$(readlink -m "$K_DIR")/headers
 	else
+		if old_kernels | grep -qFx "$K_LINE"; then
+			K_UNPACKED=$(readlink -m "$K_DIR")/headers
+		fi
 		# shellcheck disable=SC2034
-		K_HEADERS=$K_SYSROOT/usr/src/linux-headers-$(kernel_version 2>/dev/null || :)
+		K_HEADERS=${K_UNPACKED:-$K_SYSROOT}/usr/src/linux-headers-$(kernel_version 2>/dev/null || :)
 	fi
 }
 
@@ -255,6 +269,58 @@ apt_download()
 	(cd "$dir" && apt_private "$suites" "$arch" apt-get -q download "$@" >&2)
 }
 
+# unpack_root SUITES ARCH DIR PACKAGE...: DIR/root has the packages and what they depend on, which are only
+# unpacked
+unpack_root()
+{
+	local suites=$1 arch=$2 dir=$3 d
+	shift 3
+
+	mkdir -p "$dir"/root/usr/{bin,sbin,lib/modules} "$dir/archives/partial"
+	for d in bin sbin lib; do
+		ln -s "usr/$d" "$dir/root/$d"
+	done
+	apt_private "$suites" "$arch" apt-get -q -y --no-install-recommends --download-only \
+		-o Dir::Cache::archives="$dir/archives" install "$@" >&2
+	for d in "$dir"/archives/*.deb; do
+		dpkg-deb --fsys-tarfile "$d" | tar -x -C "$dir/root" --keep-directory-symlink
+	done
+	# Links that dpkg's scripts would make.
+	ln -sf dash "$dir/root/usr/bin/sh"
+	ln -sf mawk "$dir/root/usr/bin/awk"
+}
+
+# unpack_headers DIR SUITES ARCH VERSION: the headers of a kernel with their tools, in a folder instead
+# of where they would be installed. VERSION is that of the kernel, 6.1.0-56-amd64.
+unpack_headers()
+{
+	local dir=$1 suites=$2 arch=$3 version=$4 part=$1.part headers deb link d wanted
+
+	[ "$(cat "$dir/version" 2>/dev/null)" != "$version" ] || return 0
+	rm -rf "$dir" "$part"
+	mkdir -p "$part/deb"
+	apt_download "$suites" "$arch" "$part/deb" "linux-headers-$version" || return
+	wanted=$(dpkg-deb -f "$part/deb/linux-headers-${version}_"*.deb Depends |
+		grep -oE 'linux-(headers|kbuild)-[^ ,(]+')
+	# The tools run here. Everything else is the same on every architecture.
+	# shellcheck disable=SC2086
+	apt_download "$suites" amd64 "$part/deb" $wanted || return
+	for deb in "$part"/deb/*.deb; do
+		dpkg-deb -x "$deb" "$part" || return
+	done
+	rm -rf "$part/deb"
+	headers=$part/usr/src/linux-headers-$version
+	# Without this file no time is spent on BTF.
+	rm -f "$headers/vmlinux"
+	for d in scripts tools; do
+		link=$(readlink "$headers/$d") || continue
+		ln -sfn "../../lib/${link#*/lib/}" "$headers/$d"
+	done
+	sed -i "s,/usr/src/,$dir/usr/src/,g" "$headers/Makefile"
+	echo "$version" >"$part/version"
+	mv "$part" "$dir"
+}
+
 # in_root ROOT CMD...: run as root inside a release's root, in a mount namespace of its own, so that
 # nothing stays mounted. objtool of 7.2 and later needs /proc, and dpkg's scripts need /dev.
 # GPUMON_PIVOT=1: the root is that of the namespace, in which the kernel allows user namespaces.
@@ -278,12 +344,13 @@ in_root()
 		mount -t tmpfs run "$root/run"
 		mkdir -p "$root$GPUMON_CACHE"
 		mount --bind "$GPUMON_CACHE" "$root$GPUMON_CACHE"
-		# Kernels that are borrowed from another cache.
-		if [ -L "$GPUMON_CACHE/kernels" ]; then
-			kernels=$(readlink -f "$GPUMON_CACHE/kernels")
-			mkdir -p "$root$kernels"
-			mount --bind "$kernels" "$root$kernels"
-		fi
+		# What is borrowed from another cache: roots has headers for other architectures.
+		for part in kernels roots; do
+			[ -L "$GPUMON_CACHE/$part" ] || continue
+			borrowed=$(readlink -f "$GPUMON_CACHE/$part")
+			mkdir -p "$root$borrowed"
+			mount --bind "$borrowed" "$root$borrowed"
+		done
 		[ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 		enter=(chroot "$root")
 		if [ -n "${GPUMON_PIVOT:-}" ]; then
@@ -331,23 +398,35 @@ sync_sources()
 		"$TOP_DIR/" "$1/"
 }
 
-# qemu_select: sets K_QEMU, the command. QEMU 10 of Debian 13's root boots a kernel in half the time
+# qemu_select: sets K_QEMU, the command with the board and processor of the kernel's architecture. QEMU 10 of Debian 13's root boots a kernel in half the time
 # of Debian 12's own QEMU 7.2, so it is preferred. The root's own loader starts it.
 qemu_select()
 {
-	local root lib program=qemu-system-x86_64
+	local root lib program=qemu-system-x86_64 board=()
 
-	[ "$K_ARCH" = amd64 ] || program=qemu-system-aarch64
+	# The boards of ARM have no default.
+	case $K_ARCH in
+	arm64)
+		program=qemu-system-aarch64
+		# Return addresses are signed, in a way that is cheap to emulate.
+		board=(-machine "virt,gic-version=3" -cpu "max,pauth-impdef=on")
+		;;
+	armhf)
+		program=qemu-system-arm
+		# ARMv7, as the kernel's name has it: its loads and stores of 64 bits are those of LPAE.
+		board=(-machine "virt,highmem=off" -cpu cortex-a15)
+		;;
+	esac
 	root=$(root_of trixie)
 	lib=$root/usr/lib/x86_64-linux-gnu
 	if [ "$root" != / ] && [ -x "$root/usr/bin/$program" ]; then
 		# shellcheck disable=SC2034
 		K_QEMU=(env "QEMU_MODULE_DIR=$lib/qemu" "$lib/ld-linux-x86-64.so.2"
 			--library-path "$lib" "$root/usr/bin/$program"
-			-L "$root/usr/share/qemu" -L "$root/usr/share/seabios")
+			-L "$root/usr/share/qemu" -L "$root/usr/share/seabios" "${board[@]}")
 	else
 		# shellcheck disable=SC2034
-		K_QEMU=("$program")
+		K_QEMU=("$program" "${board[@]}")
 		command -v "$program" >/dev/null ||
 			die "there is no $program: tests/vm/prepare 7 brings it"
 	fi

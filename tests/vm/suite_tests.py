@@ -144,17 +144,18 @@ class Boot:
         self.tests = []
 
 
-def share_boots(tests, options_of):
-    """The boots that tests need, the ordinary one first."""
+def share_boots(tests, options_of, apart=False):
+    """The boots that tests need, the ordinary one first; apart: each has its own."""
     boots = [Boot([], "ordinary")]
     shared = {(): boots[0]}
     for test in sorted(tests, key=lambda test: (DRIVERS.index(test.header.get("drivers", "stay")), not test.uses_tool)):
         options = options_of(test)
-        boot = None if "own-boot" in test.header else shared.get(tuple(options))
+        alone = apart or "own-boot" in test.header
+        boot = None if alone else shared.get(tuple(options))
         if not boot:
             boot = Boot(options)
             boots.append(boot)
-            if "own-boot" not in test.header:
+            if not alone:
                 shared[tuple(options)] = boot
         boot.tests.append(test)
     return boots

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 """What all of fire.py shares: objects, commands, firing. Use fire.py."""
 import errno
+import functools
 import os
 from collections import namedtuple
 
@@ -30,6 +31,17 @@ DEVICE_TYPE = Word("device_type")
 BAD = (NULL, POISON, UNMAPPED, USER)
 
 Fired = namedtuple("Fired", "calls first_ns last_ns")
+
+
+@functools.lru_cache
+def home(module):
+    """Where a module's types and tracepoints are: in the kernel, if it is built in."""
+    path = "/lib/modules/%s/modules.builtin" % os.uname().release
+    if not os.path.exists(path):
+        return module
+    with open(path) as file:
+        built_in = {os.path.basename(line.strip())[:-len(".ko")].replace("-", "_") for line in file}
+    return "vmlinux" if module in built_in else module
 
 
 class FireError(OSError):
@@ -169,7 +181,7 @@ class Base:
 
     def btf(self, module):
         if module not in self.types:
-            self.types[module] = btf.Btf(module)
+            self.types[module] = btf.Btf(home(module))
         return self.types[module]
 
     # --- commands
@@ -263,7 +275,7 @@ class Base:
         self.prototype(module, tracepoint, len(args))
         options = "".join(" %s=%s" % (k, v) for k, v in
                           (("cpu", cpu), ("irq", 1 if irq else None), ("ms", ms)) if v is not None)
-        head = "fire%s %s %s " % (options, module, tracepoint)
+        head = "fire%s %s %s " % (options, home(module), tracepoint)
         # The shortest array determines when to start over.
         cycle = min([a.count for a in args if isinstance(a, Object) and a.count > 1] or [times])
         words = []

@@ -231,15 +231,15 @@ def header_numbers(path=HEADER):
 STRINGS = {"version", "clock", "name", "module", "reason", "device", "group", "comm", "cgroup",
            "table", "type", "member", "message"}
 # Attributes that are text or signed only in this set.
-STRINGS_OF = {("LABEL", "value"), ("ALERT", "kind")}
+STRINGS_OF = {("LABEL", "value"), ("ALERT", "kind"), ("OPTION", "lost")}
 SIGNED = {("COLUMN", "level")}
 FLAGS = {("LABEL", "number")}
 NESTS = {("GROUP", "probe"): ("PROBE", True), ("PROBE", "dropped"): ("DROPS", False),
-         ("INFO", "exited"): ("PROCESS", False),
+         ("INFO", "exited"): ("PROCESS", False), ("INFO", "missing_option"): ("OPTION", True),
          ("STATISTIC", "label"): ("LABEL", True), ("STATISTIC", "column"): ("COLUMN", True),
          ("COLUMN", "bucket"): ("BUCKET", True)}
 SETS = ("INFO", "DROPS", "PROBE", "GROUP", "BUCKET", "PROCESS", "EVENT_RING", "PERIOD", "LABEL", "COLUMN", "STATISTIC", "LAYOUT", "ALERT",
-        "LIMIT")
+        "LIMIT", "OPTION")
 # Kinds of columns, by number.
 COUNTER, GAUGE, HISTOGRAM = range(3)
 

@@ -92,6 +92,17 @@ def load(parameters):
     return held, grown, by_part
 
 
+def core_figures():
+    """{"whole", "core", "memory"}: bytes that memory.md says of the two modules."""
+    rows = dict(re.findall(r"(?m)^\| (code of the whole module|code of the small core|`memory_bytes` of the small core)"
+                           r" \| ([\d,]+) \|$",
+                           read(BUILD + "/Documentation/reference/memory.md")))
+    equal(len(rows), 3, "figures of the small core in memory.md")
+    return {name: int(rows[row].replace(",", "")) for name, row in
+            (("whole", "code of the whole module"), ("core", "code of the small core"),
+             ("memory", "`memory_bytes` of the small core"))}
+
+
 def compare(what, held, grown):
     """Bytes reported by stats against KiB of the kernel."""
     said = held / 1024

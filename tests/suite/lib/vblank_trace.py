@@ -43,13 +43,20 @@ def row_of(g, device):
     return found[0]
 
 
+def device_of(card):
+    return os.path.basename(os.path.realpath("/sys/class/drm/%s/device" % card))
+
+
 def load_driver(module):
-    """(card, device name) of the one display that the driver has."""
+    """(card, device name) of the one display that the driver has. If it is built into the kernel, the display is
+    there already, and its device has the driver's name.
+    """
     before = set(os.listdir("/sys/class/drm"))
     lab.run("modprobe", module)
-    cards = [c for c in set(os.listdir("/sys/class/drm")) - before if re.fullmatch(r"card\d+", c)]
+    cards = [c for c in os.listdir("/sys/class/drm") if re.fullmatch(r"card\d+", c) and
+             (c not in before if lab.loaded(module.replace("-", "_")) else device_of(c) == module)]
     lab.equal(len(cards), 1, "cards of " + module)
-    return cards[0], os.path.basename(os.path.realpath("/sys/class/drm/%s/device" % cards[0]))
+    return cards[0], device_of(cards[0])
 
 
 def quiet(g):
