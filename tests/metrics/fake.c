@@ -252,7 +252,8 @@ int __wrap_gpumon_source_read(struct gpumon_source *source, unsigned int parts, 
 	model->info.schema = gpumon_value_of(2);
 	model->info.period = gpumon_value_of(setting("period"));
 	model->info.since_ns = gpumon_value_of(setting("since") * SECOND);
-	model->info.now_ns = gpumon_value_of(gpumon_monotonic_ns());
+	model->info.now_ns =
+		gpumon_value_of(setting("now") ? setting("now") * SECOND : gpumon_monotonic_ns());
 	model->info.rings = gpumon_value_of(rings);
 	model->info.rings_retired = model->info.jobs_unattributed = gpumon_value_of(0);
 	model->info.memory_bytes = gpumon_value_of(3 << 20);

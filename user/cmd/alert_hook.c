@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,6 +14,7 @@
 #include "driver/model_fields.h"
 #include "lib/format.h"
 #include "lib/memory.h"
+#include "lib/profile.h"
 #include "lib/wait.h"
 
 /* How often signals are checked while a command is waited for. */
@@ -97,11 +97,7 @@ static void set_environment(const struct gpumon_alert_hook *hook)
 
 static void start_command(struct gpumon_alert_hook *hook)
 {
-	extern char **environ;
-	/* posix_spawn() does not change the arguments; its prototype just lacks the const. */
 	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)hook->command, NULL };
-	posix_spawnattr_t attributes;
-	int ret;
 
 	if (hook->skipped)
 		fprintf(hook->err,
@@ -110,12 +106,14 @@ static void start_command(struct gpumon_alert_hook *hook)
 			hook->skipped, GPUMON_ALERT_HOOK_MAX);
 	set_environment(hook);
 	hook->skipped = 0;
-	posix_spawnattr_init(&attributes);
-	gpumon_signals_for_program(&attributes);
-	ret = posix_spawn(&hook->pid, "/bin/sh", NULL, &attributes, argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	if (ret) {
-		fprintf(hook->err, "gpumon-user: --exec: %s\n", strerror(ret));
+	hook->pid = fork();
+	if (!hook->pid) {
+		gpumon_signals_give_back();
+		execv("/bin/sh", argv);
+		_exit(127);
+	}
+	if (hook->pid < 0) {
+		fprintf(hook->err, "gpumon-user: --exec: %s\n", strerror(errno));
 		hook->pid = 0;
 		remove_first(hook);
 		return;
@@ -187,8 +185,13 @@ static int (*journal_sendv)(const struct iovec *fields, int n);
 
 int gpumon_alert_journal_open(struct gpumon_error *err)
 {
-	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	void *library;
 
+	if (GPUMON_IS_STATIC)
+		return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_UNSUPPORTED,
+					"--journal: a static program cannot load " LIBRARY
+					": use one that was built without LDFLAGS=-static");
+	library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	journal_sendv = library ? (__typeof__(journal_sendv))dlsym(library, "sd_journal_sendv") :
 				  NULL;
 	if (!journal_sendv)

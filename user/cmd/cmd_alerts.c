@@ -627,7 +627,8 @@ const struct gpumon_command gpumon_command_alerts = {
 		"[--json | --journal] [--exec COMMAND] [--resume FILE] [--hang TIME] [--starved TIME] "
 		"[--duration TIME] [--count N] | "
 		"--last [--json]",
-	.help = "Prints each alert as the driver reports it, on a line of its own: time (seconds of the\n"
+	.help = GPUMON_HELP(
+		"Prints each alert as the driver reports it, on a line of its own: time (seconds of the\n"
 		"monotonic clock), device, kind and code, the driver's words, and how many of this kind,\n"
 		"device and code there were. It hears the module, the kernel's log (without the module, too)\n"
 		"and the kernel's drm-ras, says first which of them it has, and tells nothing twice.\n"
@@ -649,7 +650,7 @@ const struct gpumon_command gpumon_command_alerts = {
 		"                         the log have, and end\n"
 		"\n"
 		"Example:\n"
-		"  gpumon-user alerts --exec 'logger \"$GPUMON_ALERT_DEVICE: $GPUMON_ALERT_MESSAGE\"'\n",
+		"  gpumon-user alerts --exec 'logger \"$GPUMON_ALERT_DEVICE: $GPUMON_ALERT_MESSAGE\"'\n"),
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_LOG | GPUMON_PRIVILEGE_BPF |
 		      GPUMON_PRIVILEGE_PROGRAM,
 	.run = command_alerts,

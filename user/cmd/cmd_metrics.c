@@ -284,7 +284,7 @@ static int run_opened(struct gpumon_context *context, struct metrics *metrics,
 	const struct gpumon_web_config *config = metrics->web_config ? &metrics->config : NULL;
 	int fd = -1, ret = -1;
 
-	if (metrics->web_config &&
+	if (GPUMON_HAS_HTTP && metrics->web_config &&
 	    gpumon_web_config_read(&metrics->config, metrics->web_config, err))
 		return -1;
 	if (metrics->listen && gpumon_http_listen(metrics->listen, PORT, config, &fd, err))
@@ -295,7 +295,7 @@ static int run_opened(struct gpumon_context *context, struct metrics *metrics,
 		return -1;
 	}
 	gpumon_signals_catch();
-	if (metrics->listen) {
+	if (GPUMON_HAS_HTTP && metrics->listen) {
 		ret = run_server(context, metrics, fd, err);
 	} else {
 		gpumon_privileges_keep(needs_of(metrics) | GPUMON_PRIVILEGE_FILES);
@@ -318,7 +318,8 @@ static int metrics_run(struct gpumon_context *context, int argc, char **argv)
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
 	ret = run_opened(context, &metrics, &err);
-	gpumon_web_config_clear(&metrics.config);
+	if (GPUMON_HAS_HTTP)
+		gpumon_web_config_clear(&metrics.config);
 	return ret ? gpumon_report(context, &err) : GPUMON_EXIT_OK;
 }
 
@@ -329,7 +330,8 @@ const struct gpumon_command gpumon_command_metrics = {
 		"[--listen ADDRESS [--web-config FILE] [--run-as USER] | --output FILE]\n"
 		"                           [--interval TIME] [--hang TIME] [--starved TIME] [--max-series N]\n"
 		"                           [--format FORMAT] [--source SOURCE]",
-	.help = "Without --listen and --output one text goes to standard output. The counters of a server and of\n"
+	.help = GPUMON_HELP(
+		"Without --listen and --output one text goes to standard output. The counters of a server and of\n"
 		"a repeated file keep growing when statistics are reset or the module is loaded again. What is\n"
 		"unknown is absent, never 0. No metric names a process.\n"
 		"\n"
@@ -346,7 +348,7 @@ const struct gpumon_command gpumon_command_metrics = {
 		"      --hang TIME        count jobs that are on the hardware for longer\n"
 		"      --starved TIME     count jobs that wait in their queue for longer\n"
 		"      --max-series N     lines of the text; what is beyond is summed up (default 20000)\n"
-		"      --format FORMAT    openmetrics, or text (0.0.4); default: text in a FILE\n" GPUMON_SOURCE_HELP,
+		"      --format FORMAT    openmetrics, or text (0.0.4); default: text in a FILE\n" GPUMON_SOURCE_HELP),
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_LOG |
 		      GPUMON_PRIVILEGE_FILES | GPUMON_PRIVILEGE_PROGRAM,
 	.run = metrics_run,

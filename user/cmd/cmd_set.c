@@ -276,12 +276,13 @@ const struct gpumon_command gpumon_command_set = {
 	.name = "set",
 	.summary = "Switch groups of probes, the event ring, and alerts for jobs that hang",
 	.usage = "[--json] {{GROUP|event-ring} {on|off} | {hang|starved} {TIME|off}}… [--size KIB]",
-	.help = "All of it is done, or nothing. \"hang\" and \"starved\" are limits: there is an alert for each\n"
+	.help = GPUMON_HELP(
+		"All of it is done, or nothing. \"hang\" and \"starved\" are limits: there is an alert for each\n"
 		"job that is on the hardware, or waits in its queue, for longer (5s, 500ms, ...).\n\n"
 		"Options:\n"
 		"      --json             the new state as JSON\n"
 		"  -s, --size KIB         size of the event ring for each CPU, 8 to 65536;\n"
-		"                         it can only be changed while the ring is off\n",
+		"                         it can only be changed while the ring is off\n"),
 	.privileges = GPUMON_PRIVILEGE_MODULE,
 	.run = set_run,
 };

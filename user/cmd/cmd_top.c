@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* gpumon-user top: terminal, keys and timing around top.c and top_draw.c. */
 #include <errno.h>
-#include <langinfo.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -126,14 +125,15 @@ static int update_top(struct top_run *run, struct gpumon_error *err)
 static int top_draw(struct top_run *run)
 {
 	FILE *out = run->context->out;
-	char clock[16];
+	char clock[40];
 	time_t now = time(NULL);
 	struct tm local;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *page;
 
-	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &local));
+	localtime_r(&now, &local);
+	snprintf(clock, sizeof(clock), "%02d:%02d:%02d", local.tm_hour, local.tm_min, local.tm_sec);
 	run->view.clock = clock;
 
 	page = open_memstream(&text, &size);
@@ -434,7 +434,7 @@ static int command_top(struct gpumon_context *context, int argc, char **argv)
 		return status;
 
 	gpumon_term_get(&run.view.term, context->out);
-	run.view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	run.view.utf8 = gpumon_term_utf8();
 	if (!run.view.term.cursor)
 		run.batch = true;
 	/* A snapshot has as many lines as it needs. */
@@ -456,7 +456,8 @@ const struct gpumon_command gpumon_command_top = {
 	.summary = "Watch rings, the tables of the drivers and processes live",
 	.usage =
 		"[--interval TIME] [--count N] [--page NAME] [--cgroup] [--batch] [--source SOURCE]",
-	.help = "Rings by busy time and processes by GPU time, of the last interval. The first page has the\n"
+	.help = GPUMON_HELP(
+		"Rings by busy time and processes by GPU time, of the last interval. The first page has the\n"
 		"mean since the counters began.\n"
 		"\n"
 		"  LOAD         mean number of jobs on the hardware: the run times of the jobs that ended\n"
@@ -487,7 +488,7 @@ const struct gpumon_command gpumon_command_top = {
 		"  -P, --page NAME        begin with this page: rings, processes, or a group\n"
 		"      --cgroup           begin with containers and cgroups in place of processes\n"
 		"  -b, --batch            print pages one below the other, as is done without a terminal and\n"
-		"                         with TERM=dumb; the first comes after one interval\n" GPUMON_SOURCE_HELP,
+		"                         with TERM=dumb; the first comes after one interval\n" GPUMON_SOURCE_HELP),
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
 	.run = command_top,
 };

@@ -61,6 +61,11 @@ static int parse_of_module(const struct nlmsghdr *message, size_t len, struct gp
 
 static int no_group_of_module(int ret, struct gpumon_error *err)
 {
+	/* kmod/compat/genetlink.h */
+	if (ret == -NLE_OBJ_NOTFOUND)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_UNSUPPORTED,
+			"on this kernel any user could listen to alerts, so that gpumon does not send them: update the kernel and build gpumon again, or read those that it keeps with gpumon-user stat --json");
 	return open_failed(err, "looking for the group alerts", ret);
 }
 

@@ -10,6 +10,7 @@
 #include "alert_log.h"
 #include "alert_message.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 #include "lib/wait.h"
 #include "model_fields.h"
 
@@ -247,22 +248,12 @@ static uint64_t monotonic_of(struct gpumon_alert_log *log, uint64_t time_us)
 	return at;
 }
 
-static bool is_pci(const char *name)
-{
-	unsigned int part[4];
-	int length = 0;
-
-	return sscanf(name, "%x:%x:%x.%x%n", &part[0], &part[1], &part[2], &part[3], &length) ==
-		       4 &&
-	       !name[length];
-}
-
 /* Old messages name only the driver. If it has one device, it is that. */
 static char *only_device(const char *root, const char *driver)
 {
 	char path[512], *found = NULL;
 	struct dirent *entry;
-	unsigned int n = 0;
+	unsigned int n = 0, part[4];
 	DIR *devices;
 
 	snprintf(path, sizeof(path), "%s/sys/bus/pci/drivers/%s", root, driver);
@@ -270,7 +261,7 @@ static char *only_device(const char *root, const char *driver)
 	if (!devices)
 		return NULL;
 	while ((entry = readdir(devices))) {
-		if (!is_pci(entry->d_name) || n++)
+		if (!gpumon_text_pci_address(entry->d_name, part) || n++)
 			continue;
 		found = gpumon_strdup(entry->d_name);
 	}

@@ -608,11 +608,13 @@ int gpumon_bpf_source_possible(struct gpumon_error *err)
 			"it was built without clang or bpftool; install both and build it again"));
 }
 
+#ifndef GPUMON_SMALL
 int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events, struct gpumon_error *err)
 {
 	*source = NULL;
 	return gpumon_bpf_source_possible(err);
 }
+#endif
 
 int gpumon_bpf_source_open_jobs(struct gpumon_bpf_source **source, struct gpumon_error *err)
 {

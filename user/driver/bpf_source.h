@@ -33,8 +33,19 @@ int gpumon_bpf_source_possible(struct gpumon_error *err);
  *
  * Return: 0, or -1 with @err.
  */
+#ifdef GPUMON_SMALL
+static inline int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events,
+					 struct gpumon_error *err)
+{
+	(void)events;
+	*source = NULL;
+	(void)gpumon_bpf_source_possible(err);
+	return -1;
+}
+#else
 int gpumon_bpf_source_open(struct gpumon_bpf_source **source, bool events,
 			   struct gpumon_error *err);
+#endif
 void gpumon_bpf_source_close(struct gpumon_bpf_source *source);
 
 /* gpumon_bpf_source_open() with the programs of the DRM scheduler alone, for its jobs in flight. */

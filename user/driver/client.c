@@ -17,6 +17,7 @@
 #include "lib/memory.h"
 #include "client.h"
 #include "model.h"
+#include "module_stats.h"
 #include "parse.h"
 
 #define DUMP_ATTEMPTS  5
@@ -236,15 +237,32 @@ static int take_period(const struct nlmsghdr *message, size_t len, void *argumen
 	return gpumon_parse_period(message, len, argument);
 }
 
+int gpumon_client_loaded_without_family(const char *root, struct gpumon_error *err)
+{
+	char *left_out = gpumon_module_left_out(root);
+	bool known = left_out, without = known && !strncmp(left_out, "netlink", strlen("netlink"));
+
+	free(left_out);
+	if (without)
+		return gpumon_error_set(
+			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NOT_BUILT,
+			"module gpumon is loaded, but it was built without netlink (NETLINK=no), which this needs: \"cat " GPUMON_MODULE_STATS
+			"\" has the numbers");
+	/* netnsok is false: the family only exists in the initial network namespace. */
+	return gpumon_error_set(
+		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NAMESPACE,
+		"module gpumon is loaded but not reachable from this network namespace: run this on the host, outside the container%s",
+		known ? "" :
+			"; or it was built without netlink: then, as root, \"cat " GPUMON_MODULE_STATS
+			"\" has the numbers");
+}
+
 int gpumon_client_no_family(int ret, struct gpumon_error *err)
 {
 	if (ret != -NLE_OBJ_NOTFOUND)
 		return error_libnl(err, "asking for the netlink family gpumon", ret);
-	/* netnsok is false: the family only exists in the initial network namespace. */
 	if (!access("/sys/module/gpumon", F_OK))
-		return gpumon_error_set(
-			err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NAMESPACE,
-			"module gpumon is loaded but not reachable from this network namespace: run this on the host, outside the container");
+		return gpumon_client_loaded_without_family("", err);
 	return gpumon_error_set(
 		err, GPUMON_EXIT_IMPOSSIBLE, -ENOENT, GPUMON_ERROR_NOT_LOADED,
 		"module gpumon is not loaded: run \"modprobe gpumon\" as root; \"gpumon-user doctor\" says what else is missing");

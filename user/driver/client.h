@@ -27,6 +27,9 @@ int gpumon_client_check_schema(const struct gpumon_info *info, struct gpumon_err
 /* @ret is what genl_ctrl_resolve() returned instead of the family's number. Sets *err, returns -1. */
 int gpumon_client_no_family(int ret, struct gpumon_error *err);
 
+/* Why a module that is loaded has no family. @root: prefix of /sys. Sets *err, returns -1. */
+int gpumon_client_loaded_without_family(const char *root, struct gpumon_error *err);
+
 /**
  * gpumon_client_read() - read parts of the model
  * @client: the client

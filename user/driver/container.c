@@ -219,6 +219,7 @@ static bool short_id(const char *component, size_t length, char *name, size_t le
 {
 	static const char scope[] = ".scope";
 	const size_t ending = sizeof(scope) - 1;
+	const char *monitor;
 
 	if (length > ending && !memcmp(component + length - ending, scope, ending))
 		length -= ending;
@@ -232,7 +233,8 @@ static bool short_id(const char *component, size_t length, char *name, size_t le
 	    component[length - ID_DIGITS - 1] != ':')
 		return false;
 	/* The monitor of Podman and CRI-O runs outside the container that it watches. */
-	if (memmem(component, length, "conmon-", strlen("conmon-")))
+	monitor = strstr(component, "conmon-");
+	if (monitor && monitor < component + length)
 		return false;
 	snprintf(name, len, "%.*s", SHORT_ID, component + length - ID_DIGITS);
 	return true;

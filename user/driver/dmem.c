@@ -202,11 +202,12 @@ void gpumon_dmem_resolve(struct gpumon_model *model, int hierarchy)
 {
 	struct places places = { 0 };
 	const struct place *last = NULL;
+	struct stat current;
 	char *capacity;
 
 	gpumon_model_clear_dmem(model);
 	/* Where the root has none, the kernel has no such controller. */
-	if (faccessat(hierarchy, "dmem.current", F_OK, 0))
+	if (fstatat(hierarchy, "dmem.current", &current, 0))
 		return;
 	capacity = read_text(hierarchy, "dmem.capacity");
 	for (size_t i = 0; i < model->n_processes; i++)

@@ -70,7 +70,7 @@ static struct json_object *json_fields(const struct gpumon_fields *fields, const
 
 static struct json_object *json_histogram(const struct gpumon_histogram *histogram)
 {
-	static const struct gpumon_histogram unknown;
+	const struct gpumon_histogram unknown = { 0 };
 	struct json_object *object = gpumon_json_object();
 	struct json_object *buckets = gpumon_json_array();
 
@@ -117,8 +117,13 @@ static struct json_object *json_parts(unsigned int parts)
 static struct json_object *json_info(const struct gpumon_model *model)
 {
 	struct json_object *object = json_fields(&gpumon_info_fields, &model->info);
+	struct json_object *missing = gpumon_json_array();
 
 	gpumon_json_add(object, "exited", json_fields(&gpumon_process_counts, &model->info.exited));
+	for (size_t i = 0; i < model->info.n_missing_options; i++)
+		gpumon_json_append(missing, json_fields(&gpumon_missing_option_fields,
+							&model->info.missing_options[i]));
+	gpumon_json_add(object, "missing_options", missing);
 	gpumon_json_add(object, "inconsistent", json_parts(model->inconsistent));
 	gpumon_json_add_value(object, "sched_policy", model->sched_policy);
 	gpumon_json_add_string(object, "sched_policy_name",

@@ -114,7 +114,7 @@ void gpumon_exporter_close(struct gpumon_exporter *exporter)
 
 bool gpumon_exporter_is_bpf(const struct gpumon_exporter *exporter)
 {
-	return exporter->source.bpf != NULL;
+	return gpumon_source_bpf(&exporter->source) != NULL;
 }
 
 /* A log that fails is read no more. */
@@ -137,8 +137,8 @@ static void read_logged(struct gpumon_exporter *exporter)
 
 void gpumon_exporter_look(struct gpumon_exporter *exporter)
 {
-	if (exporter->open && exporter->source.bpf)
-		gpumon_bpf_source_look(exporter->source.bpf);
+	if (exporter->open && gpumon_source_bpf(&exporter->source))
+		gpumon_bpf_source_look(gpumon_source_bpf(&exporter->source));
 	read_logged(exporter);
 }
 

@@ -5,22 +5,31 @@
 #include <string.h>
 
 #include "lib/memory.h"
+#include "lib/profile.h"
 #include "metrics_meaning.h"
 
+#ifdef GPUMON_SMALL
+static const char *pages(void)
+{
+	return gpumon_small_pages();
+}
+#else
 /* The assembler searches the compiler's paths: user/, or those of -I. */
-#ifndef GPUMON_PAGES
-#define GPUMON_PAGES "../Documentation/reference"
-#endif
-#define PAGE(name) ".incbin \"" GPUMON_PAGES "/" name ".md\"\n"
+#define PAGE(name) ".incbin \"../Documentation/reference/" name ".md\"\n"
 
 __asm__(".pushsection .rodata\n"
 	"gpumon_pages:\n" PAGE("statistics") PAGE("drivers/amdgpu") PAGE("drivers/drm_sched")
 		PAGE("drivers/drm_vblank") PAGE("drivers/i915")
-			PAGE("drivers/nvidia") "gpumon_pages_end:\n"
+			PAGE("drivers/nvidia") ".byte 0\n"
 					       ".globl gpumon_pages\n"
-					       ".globl gpumon_pages_end\n"
 					       ".popsection\n");
-extern const char gpumon_pages[], gpumon_pages_end[];
+extern const char gpumon_pages[];
+
+static const char *pages(void)
+{
+	return gpumon_pages;
+}
+#endif
 
 /* Append the text of a cell without its marks: `code`, **bold**, [text](address). */
 static char *plain(const char *begin, const char *end)
@@ -104,29 +113,24 @@ static char *meaning_in_row(const char *line, const char *end, const char *name)
 }
 
 /* Where the part of a page ends that begins there. */
-static bool is_end(const char *line, size_t left)
+static bool is_end(const char *line)
 {
-	static const char *const ends[] = { "<!-- end -->", "## " };
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (left >= strlen(ends[i]) && !memcmp(line, ends[i], strlen(ends[i])))
-			return true;
-	return false;
+	return !strncmp(line, "<!-- end -->", 12) || !strncmp(line, "## ", 3);
 }
 
 char *gpumon_meaning(const char *place, const char *name)
 {
-	const char *end = gpumon_pages_end;
-	const char *line = memmem(gpumon_pages, (size_t)(end - gpumon_pages), place, strlen(place));
+	const char *line = strstr(pages(), place), *behind;
 	char *meaning = NULL;
 
+	line = line ? strchr(line, '\n') : NULL;
 	while (line && !meaning) {
-		line = memchr(line, '\n', (size_t)(end - line));
-		if (!line || ++line >= end || is_end(line, (size_t)(end - line)))
+		line++;
+		if (!*line || is_end(line))
 			return NULL;
-		const char *behind = memchr(line, '\n', (size_t)(end - line));
-
-		meaning = meaning_in_row(line, behind ? behind : end, name);
+		behind = strchr(line, '\n');
+		meaning = meaning_in_row(line, behind ? behind : line + strlen(line), name);
+		line = behind;
 	}
 	return meaning;
 }

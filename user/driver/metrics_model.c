@@ -9,6 +9,7 @@
 #include "lib/array.h"
 #include "lib/map.h"
 #include "lib/memory.h"
+#include "lib/text.h"
 #include "lib/version.h"
 #include "lib/wait.h"
 #include "metrics_container.h"
@@ -121,13 +122,11 @@ static const char *nvidia_index(const struct gpumon_model *model,
 /* "0000:3b:00.0" as NVIDIA's tools write it: "00000000:3B:00.0". */
 static const char *bus_id(const char *address, char *text, size_t room)
 {
-	unsigned int domain, bus, slot, function;
-	int end = 0;
+	unsigned int part[4];
 
-	if (sscanf(address, "%4x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) != 4 ||
-	    address[end])
+	if (!gpumon_text_pci_address(address, part))
 		return NULL;
-	snprintf(text, room, "%08X:%02X:%02X.%X", domain, bus, slot, function);
+	snprintf(text, room, "%08X:%02X:%02X.%X", part[0], part[1], part[2], part[3]);
 	return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "lib/array.h"
 #include "model_fields.h"
+#include "../kmod/uapi/gpumon_options.h"
 
 struct gpumon_group *gpumon_model_add_group(struct gpumon_model *model)
 {
@@ -100,8 +101,26 @@ void gpumon_group_clear(struct gpumon_group *group)
 	memset(group, 0, sizeof(*group));
 }
 
+struct gpumon_missing_option *gpumon_info_add_missing_option(struct gpumon_info *info)
+{
+	return GPUMON_GROW(info->missing_options, info->n_missing_options);
+}
+
+bool gpumon_option_costs(const char *option)
+{
+#define COSTS(name, costs, lost)                       \
+	if (gpumon_same_text(option, "CONFIG_" #name)) \
+		return costs;
+	GPUMON_OPTIONS(COSTS)
+#undef COSTS
+	return true;
+}
+
 void gpumon_info_clear(struct gpumon_info *info)
 {
+	for (size_t i = 0; i < info->n_missing_options; i++)
+		gpumon_fields_free(&gpumon_missing_option_fields, &info->missing_options[i]);
+	free(info->missing_options);
 	gpumon_fields_free(&gpumon_process_fields, &info->exited);
 	gpumon_fields_free(&gpumon_info_fields, info);
 	memset(info, 0, sizeof(*info));

@@ -58,6 +58,12 @@ struct gpumon_process {
 	struct gpumon_value container_pid;
 };
 
+/* An option that the kernel was built without. */
+struct gpumon_missing_option {
+	char *option; /* with CONFIG_ */
+	char *lost;   /* what does not work without it */
+};
+
 /**
  * struct gpumon_info - general facts
  * @source: the constant "bpf", or NULL for the module
@@ -82,6 +88,8 @@ struct gpumon_info {
 	struct gpumon_value jobs_unattributed;
 	struct gpumon_value memory_bytes;
 	struct gpumon_process exited; /* sums over the processes that were aged out */
+	struct gpumon_missing_option *missing_options;
+	size_t n_missing_options;
 };
 
 struct gpumon_drops {
@@ -361,6 +369,9 @@ void gpumon_model_clear_dmem(struct gpumon_model *model);
 
 /* Free the contents and zero it. */
 void gpumon_info_clear(struct gpumon_info *info);
+struct gpumon_missing_option *gpumon_info_add_missing_option(struct gpumon_info *info);
+/* Is anything lost without this option (with CONFIG_)? */
+bool gpumon_option_costs(const char *option);
 void gpumon_group_clear(struct gpumon_group *group);
 void gpumon_histogram_clear(struct gpumon_histogram *histogram);
 void gpumon_row_clear(struct gpumon_row *row);

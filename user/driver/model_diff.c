@@ -389,7 +389,7 @@ static void diff_info(struct gpumon_model *diff, const struct gpumon_info *befor
 void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *before,
 		       const struct gpumon_model *after)
 {
-	static const struct gpumon_model nothing;
+	const struct gpumon_model nothing = { 0 };
 	const struct gpumon_model *base = before;
 	size_t next = 0;
 
@@ -398,6 +398,10 @@ void gpumon_model_diff(struct gpumon_model *diff, const struct gpumon_model *bef
 	diff->info = after->info;
 	gpumon_fields_copy(&gpumon_info_fields, &diff->info);
 	gpumon_fields_copy(&gpumon_process_fields, &diff->info.exited);
+	diff->info.missing_options = NULL;
+	diff->info.n_missing_options = 0;
+	COPY_ALL(&diff->info, &after->info, missing_options, n_missing_options,
+		 &gpumon_missing_option_fields);
 	diff->reset_between = before->info.period.known && after->info.period.known &&
 			      before->info.period.v != after->info.period.v;
 	if (diff->reset_between)

@@ -7,7 +7,7 @@
 /* Of a member of the structure STRUCT: @json is its name in JSON. */
 #define FIELD_AS(json, member, attr, kind, meaning, title, noun)                                   \
 	{                                                                                          \
-		json, attr, GPUMON_FIELD_##kind, GPUMON_FIELD_##meaning, offsetof(STRUCT, member), \
+		json, attr, offsetof(STRUCT, member), GPUMON_FIELD_##kind, GPUMON_FIELD_##meaning, \
 			title, noun                                                                \
 	}
 #define FIELD(member, attr, kind, meaning) \
@@ -43,6 +43,14 @@ static const struct gpumon_field info_fields[] = {
 };
 #undef STRUCT
 const struct gpumon_fields gpumon_info_fields = FIELDS(info_fields);
+
+#define STRUCT struct gpumon_missing_option
+static const struct gpumon_field missing_option_fields[] = {
+	FIELD(option, GPUMON_A_OPTION_NAME, STRING, PLAIN),
+	FIELD(lost, GPUMON_A_OPTION_LOST, STRING, PLAIN),
+};
+#undef STRUCT
+const struct gpumon_fields gpumon_missing_option_fields = FIELDS(missing_option_fields);
 
 #define STRUCT struct gpumon_event_ring
 static const struct gpumon_field event_ring_fields[] = {

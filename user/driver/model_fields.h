@@ -35,18 +35,18 @@ enum gpumon_field_meaning {
  * struct gpumon_field - a member of a structure
  * @name: name in JSON, with the unit; NULL: not there
  * @attr: netlink attribute; 0: it is in no message
+ * @offset: where it is
  * @kind: its type
  * @meaning: what its value is
- * @offset: where it is
  * @title: heading of its column of "stat"; NULL: it has none, or one that more is known about
  * @noun: noun in "5 that exited, with 7 jobs, 3.00MiB allocated"
  */
 struct gpumon_field {
 	const char *name;
 	unsigned short attr;
-	enum gpumon_field_kind kind;
-	enum gpumon_field_meaning meaning;
-	size_t offset;
+	unsigned short offset;
+	enum gpumon_field_kind kind : 8;
+	enum gpumon_field_meaning meaning : 8;
 	const char *title;
 	const char *noun;
 };
@@ -65,6 +65,7 @@ struct gpumon_fields {
 };
 
 extern const struct gpumon_fields gpumon_info_fields;
+extern const struct gpumon_fields gpumon_missing_option_fields;
 extern const struct gpumon_fields gpumon_event_ring_fields;
 extern const struct gpumon_fields gpumon_limits_fields;
 extern const struct gpumon_fields gpumon_group_fields;

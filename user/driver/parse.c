@@ -11,10 +11,9 @@
 #include "parse.h"
 
 /* Tables of what is only in messages. All others are those of model_fields.h. */
-#define FIELD(attr, kind, type, member)                                                            \
-	{                                                                                          \
-		NULL, attr, GPUMON_FIELD_##kind, GPUMON_FIELD_PLAIN, offsetof(type, member), NULL, \
-			NULL                                                                       \
+#define FIELD(number, type_of, type, member)                                                     \
+	{                                                                                        \
+		.attr = number, .kind = GPUMON_FIELD_##type_of, .offset = offsetof(type, member) \
 	}
 #define FIELDS(table)                                   \
 	&(const struct gpumon_fields)                   \
@@ -161,16 +160,21 @@ static int parse_flat(const struct nlmsghdr *message, size_t len, int command,
 	return ret;
 }
 
-static int parse_exited(const void *attrs, size_t len, struct gpumon_process *exited)
+static int parse_info_nests(const void *attrs, size_t len, struct gpumon_info *info)
 {
 	const unsigned char *at = attrs;
 	struct attr attr;
 	int ret;
 
 	while ((ret = next_attr(&at, &len, &attr)) > 0) {
-		if (attr.type != GPUMON_A_INFO_EXITED)
+		if (attr.type == GPUMON_A_INFO_EXITED)
+			ret = parse_fields(attr.data, attr.len, &gpumon_process_fields,
+					   &info->exited);
+		else if (attr.type == GPUMON_A_INFO_MISSING_OPTION)
+			ret = parse_fields(attr.data, attr.len, &gpumon_missing_option_fields,
+					   gpumon_info_add_missing_option(info));
+		else
 			continue;
-		ret = parse_fields(attr.data, attr.len, &gpumon_process_fields, exited);
 		if (ret)
 			return ret;
 	}
@@ -187,7 +191,7 @@ int gpumon_parse_info(const struct nlmsghdr *message, size_t len, struct gpumon_
 	if (!ret)
 		ret = parse_fields(attrs, attrs_len, &gpumon_info_fields, &new);
 	if (!ret)
-		ret = parse_exited(attrs, attrs_len, &new.exited);
+		ret = parse_info_nests(attrs, attrs_len, &new);
 	if (ret) {
 		gpumon_info_clear(&new);
 		return ret;

@@ -50,22 +50,22 @@ int gpumon_source_open(struct gpumon_source *source, enum gpumon_source_choice c
 void gpumon_source_close(struct gpumon_source *source)
 {
 	gpumon_client_close(source->client);
-	gpumon_bpf_source_close(source->bpf);
+	gpumon_bpf_source_close(gpumon_source_bpf(source));
 	memset(source, 0, sizeof(*source));
 }
 
 int gpumon_source_read(struct gpumon_source *source, unsigned int parts, uint32_t period,
 		       struct gpumon_model *model, struct gpumon_error *err)
 {
-	if (source->bpf)
-		return gpumon_bpf_source_read(source->bpf, parts, model, err);
+	if (gpumon_source_bpf(source))
+		return gpumon_bpf_source_read(gpumon_source_bpf(source), parts, model, err);
 	return gpumon_client_read(source->client, parts, period, model, err);
 }
 
 int gpumon_source_reset(struct gpumon_source *source, struct gpumon_period *closed,
 			struct gpumon_error *err)
 {
-	if (source->bpf)
+	if (gpumon_source_bpf(source))
 		return gpumon_error_set(
 			err, GPUMON_EXIT_FAILED, 0, GPUMON_ERROR_REFUSED,
 			"--reset: BPF counts from the beginning of this command and has no periods; leave --reset out");
@@ -75,9 +75,9 @@ int gpumon_source_reset(struct gpumon_source *source, struct gpumon_period *clos
 int gpumon_source_event_ring_get(struct gpumon_source *source, struct gpumon_event_ring *ring,
 				 struct gpumon_error *err)
 {
-	if (!source->bpf)
+	if (!gpumon_source_bpf(source))
 		return gpumon_client_event_ring_get(source->client, ring, err);
-	gpumon_bpf_source_event_ring(source->bpf, ring);
+	gpumon_bpf_source_event_ring(gpumon_source_bpf(source), ring);
 	return 0;
 }
 

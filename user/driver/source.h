@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "lib/options.h"
+#include "lib/profile.h"
 #include "model.h"
 
 /* A gap that ROCm users need to know about, in the place where they would look for its numbers. */
@@ -31,6 +32,12 @@ struct gpumon_source {
 	struct gpumon_client *client;
 	struct gpumon_bpf_source *bpf;
 };
+
+/* The BPF programs, NULL for the module. */
+static inline struct gpumon_bpf_source *gpumon_source_bpf(const struct gpumon_source *source)
+{
+	return GPUMON_IS_SMALL ? NULL : source->bpf;
+}
 
 /* Parses --source in a table of options. GPUMON_SOURCE_HELP is its line in the help. */
 int gpumon_source_take(struct gpumon_context *context, const char *text, void *choice);

@@ -31,6 +31,26 @@ void gpumon_stat_sentence(const struct stat_page *stat, const char *text)
 		fprintf(stat->stream, "%s\n", text);
 }
 
+/* Their names alone, "doctor" says what each costs. */
+static void print_missing_options(const struct stat_page *stat)
+{
+	const struct gpumon_info *info = &stat->model->info;
+	char name[64];
+	bool any = false;
+
+	for (size_t i = 0; i < info->n_missing_options; i++) {
+		const char *option = info->missing_options[i].option;
+
+		if (!gpumon_option_costs(option))
+			continue;
+		fprintf(stat->stream, "%s%s", any ? ", " : "note: this kernel lacks ",
+			gpumon_format_name(name, sizeof(name), option));
+		any = true;
+	}
+	if (any)
+		fputs(": gpumon-user doctor says what is not seen without\n", stat->stream);
+}
+
 static void print_info(const struct stat_page *stat)
 {
 	const struct gpumon_info *info = &stat->model->info;
@@ -60,6 +80,7 @@ static void print_info(const struct stat_page *stat)
 		gpumon_format_count(n[4], sizeof(n[4]), info->processes),
 		gpumon_format_count(n[5], sizeof(n[5]), info->max_processes),
 		gpumon_format_bytes(n[6], sizeof(n[6]), info->memory_bytes));
+	print_missing_options(stat);
 	if (stat->model->reset_between)
 		fputs("note: the counts were reset in between, they are those since the reset\n",
 		      stat->stream);
@@ -257,7 +278,7 @@ static void print_rings(const struct stat_page *stat)
 static void latency_row(struct gpumon_table *table, const struct gpumon_model *model,
 			const struct gpumon_ring *ring, const char *what, const char *name)
 {
-	static const struct gpumon_histogram unknown;
+	const struct gpumon_histogram unknown = { 0 };
 	const struct gpumon_histogram *histogram =
 		ring->id.known ? gpumon_model_histogram(model, ring->id.v, name) : NULL;
 	struct gpumon_value mean = { 0 };

@@ -204,7 +204,7 @@ static struct gpumon_drops sum_drops(const struct gpumon_model *model)
 void gpumon_top_update(struct gpumon_top *top, struct gpumon_model *reading)
 {
 	/* Without an earlier reading, the difference is the whole period. */
-	static const struct gpumon_model nothing = { .info.period = { .known = true } };
+	const struct gpumon_model nothing = { .info.period = { .known = true } };
 	struct gpumon_top_process *processes;
 	struct gpumon_top_ring *rings;
 	struct gpumon_model diff = { 0 };

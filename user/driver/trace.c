@@ -227,7 +227,7 @@ void gpumon_trace_header(struct gpumon_trace *trace)
 {
 	const struct gpumon_term *term = &trace->options.term;
 
-	if (trace->options.json)
+	if (trace->options.json || trace->options.take_event)
 		return;
 	fprintf(trace->out, "%s%12s  %-8s  %-14s  %-*s  %9s  %s%s\n", gpumon_term_bold(term),
 		"TIME(ms)", "EVENT", "JOB", (int)trace->options.ring_width, "RING", "QUEUED/HW",
@@ -393,6 +393,15 @@ out:
 	json_object_put(object);
 }
 
+static void take_event(const struct gpumon_trace *trace, const struct gpumon_event_joined *joined,
+		       const struct gpumon_ring *ring, const char *row)
+{
+	char full[520];
+
+	trace->options.take_event(trace->options.take_data, joined,
+				  ring ? format_ring(ring, full, sizeof(full)) : row);
+}
+
 static void trace_emit(struct gpumon_trace *trace, const struct gpumon_event *event)
 {
 	const struct gpumon_trace_options *options = &trace->options;
@@ -423,7 +432,9 @@ static void trace_emit(struct gpumon_trace *trace, const struct gpumon_event *ev
 		}
 		trace->printed++;
 	}
-	if (options->json)
+	if (options->take_event)
+		take_event(trace, &joined, ring, row);
+	else if (options->json)
 		print_json(trace, &joined, ring, row);
 	else
 		print_line(trace, &joined, ring, row);
@@ -508,7 +519,9 @@ static void emit_alert(struct gpumon_trace *trace, const struct gpumon_alert *al
 	}
 	trace->printed++;
 	trace->alerts_printed++;
-	if (options->json)
+	if (options->take_event)
+		options->take_alert(options->take_data, alert);
+	else if (options->json)
 		print_json_alert(trace, alert, ring);
 	else
 		print_alert(trace, alert, ring);

@@ -36,6 +36,10 @@
  * @find_ring: finds a ring by its number; NULL if unknown
  * @find_row: finds the labels of a row of statistics, separated by '/'; NULL if unknown
  * @find_ring_data: passed to @find_ring and @find_row
+ * @take_event: gets what would be the line of an event or a loss, with the name of its row, or NULL; NULL: lines
+ *		are printed
+ * @take_alert: likewise that of an alert; with @take_event only
+ * @take_data: passed to @take_event and @take_alert
  */
 struct gpumon_trace_options {
 	bool json;
@@ -55,11 +59,14 @@ struct gpumon_trace_options {
 	const struct gpumon_ring *(*find_ring)(void *data, unsigned int id);
 	const char *(*find_row)(void *data, const char *group, const char *table, unsigned int row);
 	void *find_ring_data;
+	void (*take_event)(void *data, const struct gpumon_event_joined *joined, const char *row);
+	void (*take_alert)(void *data, const struct gpumon_alert *alert);
+	void *take_data;
 };
 
 /**
  * struct gpumon_trace_totals - counts of records
- * @printed: lines written, without those about losses
+ * @printed: lines written or taken, without those about losses
  * @alerts: those of them that are alerts
  * @hidden: records not printed because of the filters, the end or the count
  * @overwritten: sum of the losses that records report

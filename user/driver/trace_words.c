@@ -9,14 +9,10 @@
 
 #define WORDS 4
 
-struct words {
-	const char *table;
-	const char *name[WORDS];
-};
-
-static const struct words words[__GPUMON_EVENT_TYPE_MAX] = {
+/* The name of a table, and those of the words, each behind the NUL of the one before. */
+static const char *const texts[__GPUMON_EVENT_TYPE_MAX] = {
 #define EVENT_WORDS(enumerator, table, context, seqno, arg, arg2) \
-	[enumerator] = { (table), { (context), (seqno), (arg), (arg2) } },
+	[enumerator] = table "\0" context "\0" seqno "\0" arg "\0" arg2,
 	GPUMON_EVENT_WORDS(EVENT_WORDS)
 #undef EVENT_WORDS
 };
@@ -29,7 +25,7 @@ static const char *const groups[__GPUMON_EVENT_TYPE_MAX] = {
 
 bool gpumon_trace_has_words(unsigned int event)
 {
-	return event < __GPUMON_EVENT_TYPE_MAX && words[event].table;
+	return event < __GPUMON_EVENT_TYPE_MAX && texts[event];
 }
 
 const char *gpumon_trace_event_group(unsigned int event)
@@ -39,7 +35,16 @@ const char *gpumon_trace_event_group(unsigned int event)
 
 const char *gpumon_trace_event_table(unsigned int event)
 {
-	return event < __GPUMON_EVENT_TYPE_MAX ? words[event].table : NULL;
+	return event < __GPUMON_EVENT_TYPE_MAX ? texts[event] : NULL;
+}
+
+static const char *name_of(const struct gpumon_event *event, int i)
+{
+	const char *name = texts[event->event];
+
+	for (; i >= 0; i--)
+		name += strlen(name) + 1;
+	return name;
 }
 
 static uint64_t word_of(const struct gpumon_event *event, int i)
@@ -70,7 +75,7 @@ static bool is_transition(unsigned int event)
  */
 static struct gpumon_value value_of(const struct gpumon_event *event, int i)
 {
-	const char *name = words[event->event].name[i];
+	const char *name = name_of(event, i);
 	uint64_t word = word_of(event, i);
 	bool known = word != UINT64_MAX || !strcmp(name, "target_pages") ||
 		     (!strcmp(name, "result") && !is_transition(event->event));
@@ -80,7 +85,7 @@ static struct gpumon_value value_of(const struct gpumon_event *event, int i)
 
 static void print_word(FILE *out, const struct gpumon_event *event, int i)
 {
-	const char *name = words[event->event].name[i];
+	const char *name = name_of(event, i);
 	struct gpumon_value value = value_of(event, i);
 	char text[GPUMON_FORMAT_LEN];
 	size_t time = length_without(name, "_ns"), bytes = length_without(name, "_bytes");
@@ -110,7 +115,7 @@ void gpumon_trace_print_words(FILE *out, const struct gpumon_event *event)
 	const char *blank = "";
 
 	for (int i = 0; i < WORDS; i++) {
-		if (!*words[event->event].name[i])
+		if (!*name_of(event, i))
 			continue;
 		fputs(blank, out);
 		print_word(out, event, i);
@@ -121,7 +126,7 @@ void gpumon_trace_print_words(FILE *out, const struct gpumon_event *event)
 void gpumon_trace_json_words(struct json_object *object, const struct gpumon_event *event)
 {
 	for (int i = 0; i < WORDS; i++) {
-		const char *name = words[event->event].name[i];
+		const char *name = name_of(event, i);
 		struct gpumon_value value = value_of(event, i);
 		size_t length = length_without(name, "_hex");
 		char key[48];

@@ -76,7 +76,7 @@ static bool find_library(const char *root, const char *name, char *path)
 	return found;
 }
 
-/* As bits of enum gpumon_apis. HIP needs no headers. */
+/* As bits of enum gpumon_apis. HIP and OpenGL need no headers. */
 static const struct {
 	const char *name, *headers;
 } apis_known[] = {
@@ -84,6 +84,8 @@ static const struct {
 	{ "HIP", NULL },
 	{ "OpenCL", "opencl-c-headers for OpenCL" },
 	{ "Level Zero", "libze-dev for Level Zero" },
+	{ "Vulkan", "libvulkan-dev for Vulkan" },
+	{ "OpenGL", NULL },
 };
 
 #define APIS_KNOWN (sizeof(apis_known) / sizeof(*apis_known))
@@ -112,6 +114,8 @@ unsigned int gpumon_api_of_library(const char *library)
 		{ "gpumon_enter_hip" },
 		{ "clInitLayer" },
 		{ "gpumon_enter_ze" },
+		{ "vkNegotiateLoaderLayerInterfaceVersion" },
+		{ "gpumon_enter_gl" },
 	};
 	unsigned int apis = find_words(library, functions, true);
 
@@ -125,6 +129,8 @@ unsigned int gpumon_api_of_program(const char *program)
 		{ "libamdhip64.so" },
 		{ "libOpenCL.so" },
 		{ "libze_loader.so" },
+		{ "libvulkan.so" },
+		{ "libEGL.so", "libGL.so" },
 	};
 
 	return find_words(program, libraries, false);
@@ -150,6 +156,12 @@ unsigned int gpumon_api_of_machine(const char *root)
 {
 	static const char *const opencl[] = { "/etc/OpenCL/vendors/*.icd",
 					      "/run/opengl-driver/etc/OpenCL/vendors/*.icd", NULL };
+	static const char *const vulkan[] = { "/usr/share/vulkan/icd.d/*.json",
+					      "/usr/local/share/vulkan/icd.d/*.json",
+					      "/etc/vulkan/icd.d/*.json",
+					      "/usr/local/nvidia/share/vulkan/icd.d/*.json",
+					      "/run/opengl-driver/share/vulkan/icd.d/*.json",
+					      NULL };
 	char path[PATH_MAX];
 	unsigned int apis = 0;
 
@@ -161,6 +173,8 @@ unsigned int gpumon_api_of_machine(const char *root)
 		apis |= GPUMON_APIS_OPENCL;
 	if (gpumon_level_zero_loader(root, path) != GPUMON_LEVEL_ZERO_NONE)
 		apis |= GPUMON_APIS_LEVEL_ZERO;
+	if (has_one_of(root, vulkan) && gpumon_vulkan_loader(root, path) != GPUMON_VULKAN_NONE)
+		apis |= GPUMON_APIS_VULKAN;
 	return apis;
 }
 
@@ -385,6 +399,31 @@ enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char pa
 		 find_library(root, "libze_tracing_layer.so.1", other);
 	leave_out_root(path, root);
 	return traces ? GPUMON_LEVEL_ZERO_TRACED : GPUMON_LEVEL_ZERO_NO_TRACER;
+}
+
+enum gpumon_vulkan_loader gpumon_vulkan_loader(const char *root, char path[PATH_MAX])
+{
+	struct loaders loaders = { .root = root, .name = "libvulkan.so.1" };
+	bool has_folder;
+
+	find_loaders(&loaders);
+	if (!loaders.count)
+		return GPUMON_VULKAN_NONE;
+	has_folder = has_word(loaders.first, GPUMON_VULKAN_ADD_PATH);
+	snprintf(path, PATH_MAX, "%s", loaders.first);
+	leave_out_root(path, root);
+	return has_folder ? GPUMON_VULKAN_LAYERS : GPUMON_VULKAN_NO_FOLDER;
+}
+
+bool gpumon_opengl_library(const char *root, char path[PATH_MAX])
+{
+	static const char *const names[] = { "libEGL.so.1", "libGLX.so.0", "libGL.so.1" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !found; i++)
+		found = find_library(root, names[i], path);
+	leave_out_root(path, found ? root : "");
+	return found;
 }
 
 bool gpumon_hip_has_driver(const char *root)

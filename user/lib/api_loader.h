@@ -16,7 +16,9 @@ enum gpumon_apis {
 	GPUMON_APIS_HIP = 2,
 	GPUMON_APIS_OPENCL = 4,
 	GPUMON_APIS_LEVEL_ZERO = 8,
-	GPUMON_APIS_ALL = 15,
+	GPUMON_APIS_VULKAN = 16,
+	GPUMON_APIS_OPENGL = 32,
+	GPUMON_APIS_ALL = 63,
 };
 
 /**
@@ -37,7 +39,7 @@ unsigned int gpumon_api_of_machine(const char *root);
 /* The APIs whose library a program's own file names: it is linked with it, or loads it. */
 unsigned int gpumon_api_of_program(const char *program);
 
-#define GPUMON_API_TEXT_LEN 160
+#define GPUMON_API_TEXT_LEN 200
 
 /**
  * gpumon_api_names - "CUDA, HIP and OpenCL"
@@ -108,6 +110,27 @@ enum gpumon_level_zero_loader gpumon_level_zero_loader(const char *root, char pa
 
 /* Whether there is AMD's kernel driver for computing, without which HIP has no devices. @root: as above */
 bool gpumon_hip_has_driver(const char *root);
+
+/* The name of the variable that names folders of layers, beside those of the system. */
+#define GPUMON_VULKAN_ADD_PATH "VK_ADD_LAYER_PATH"
+
+enum gpumon_vulkan_loader {
+	GPUMON_VULKAN_NONE,   /* in none of the usual folders */
+	GPUMON_VULKAN_LAYERS, /* "record" can see programs that use it */
+	GPUMON_VULKAN_NO_FOLDER, /* too old to be told of a folder of layers beside those of the system */
+};
+
+/**
+ * gpumon_vulkan_loader - find Vulkan's loader
+ * @root: folder of the machine's files, "" for this machine
+ * @path: out, without @root
+ *
+ * A folder of layers can be added from 1.3.207 on.
+ */
+enum gpumon_vulkan_loader gpumon_vulkan_loader(const char *root, char path[PATH_MAX]);
+
+/* Whether there is a library with functions of EGL or GLX that present an image. @root and @path: as above */
+bool gpumon_opengl_library(const char *root, char path[PATH_MAX]);
 
 enum gpumon_hip_library {
 	GPUMON_HIP_NONE,	    /* in none of the usual folders */

@@ -167,6 +167,23 @@ static unsigned int environment_number(const char *name)
 /* No screen is larger: serial lines and broken programs say 65535. */
 #define SIZE_MAX_SHOWN 2000
 
+static bool has_utf8;
+
+void gpumon_term_start(void)
+{
+	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+	const char *value = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && (!value || !*value); i++)
+		value = getenv(names[i]);
+	has_utf8 = value && (strcasestr(value, "UTF-8") || strcasestr(value, "UTF8"));
+}
+
+bool gpumon_term_utf8(void)
+{
+	return has_utf8;
+}
+
 void gpumon_term_get(struct gpumon_term *term, FILE *stream)
 {
 	const char *kind = getenv("TERM"), *no_color = getenv("NO_COLOR");

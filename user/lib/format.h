@@ -49,6 +49,13 @@ struct gpumon_term {
 	unsigned int rows;
 };
 
+/*
+ * To be called once, at the start: whether texts may have characters that are not ASCII, by LC_ALL, LC_CTYPE and
+ * LANG. The C library's locale stays C, since programs read our numbers.
+ */
+void gpumon_term_start(void);
+bool gpumon_term_utf8(void);
+
 void gpumon_term_get(struct gpumon_term *term, FILE *stream);
 
 /* ANSI sequences; "" without colour. */

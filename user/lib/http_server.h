@@ -16,6 +16,13 @@
 
 struct gpumon_http_server;
 
+/* Is it in this program? Where it is not, gpumon_http_listen() says so. */
+#ifdef GPUMON_HTTP
+#define GPUMON_HAS_HTTP 1
+#else
+#define GPUMON_HAS_HTTP 0
+#endif
+
 /**
  * struct gpumon_http_page - the page, at /metrics
  * @text: makes it: its text is allocated and becomes the server's. @openmetrics: in which of two forms. 0, or

@@ -258,7 +258,6 @@ static bool ends_us(int number)
 static bool expects(pid_t pid, int number)
 {
 	static const char *const masks[] = { "\nSigBlk:", "\nSigCgt:" };
-	unsigned long long mask;
 	char path[64], text[4096];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
@@ -267,8 +266,7 @@ static bool expects(pid_t pid, int number)
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
 		const char *line = strstr(text, masks[i]);
 
-		if (line && sscanf(line + strlen(masks[i]), " %llx", &mask) == 1 &&
-		    (mask >> (number - 1) & 1))
+		if (line && strtoull(line + strlen(masks[i]), NULL, 16) >> (number - 1) & 1)
 			return true;
 	}
 	return false;
@@ -372,27 +370,48 @@ bool gpumon_launch_privileged(const char *program)
 	       getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-bool gpumon_launch_is_static(const char *program)
+/* How an ELF file begins. */
+union start {
+	char bytes[4096];
+	Elf64_Ehdr header;
+};
+
+/* Returns how much was read; 0: it is no program of that class, ELFCLASS64 or ELFCLASS32. */
+static size_t read_start(const char *program, unsigned char class, union start *file)
 {
-	union {
-		char bytes[4096];
-		Elf64_Ehdr header;
-	} file = { 0 };
-	const Elf64_Ehdr *header = &file.header;
 	char path[PATH_MAX];
 	ssize_t length = -1;
 	int fd = -1;
 
+	memset(file, 0, sizeof(*file));
 	if (gpumon_launch_find_program(program, path))
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {
-		length = read(fd, &file, sizeof(file));
+		length = read(fd, file, sizeof(*file));
 		close(fd);
 	}
-	if (length < (ssize_t)sizeof(*header) || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_phentsize != sizeof(Elf64_Phdr) ||
+	return length < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(file->bytes, ELFMAG, SELFMAG) != 0 ||
+			       file->bytes[EI_CLASS] != class ?
+		       0 :
+		       (size_t)length;
+}
+
+bool gpumon_launch_is_of_32_bits(const char *program)
+{
+	union start file;
+
+	return read_start(program, ELFCLASS32, &file) != 0;
+}
+
+bool gpumon_launch_is_static(const char *program)
+{
+	union start file;
+	const Elf64_Ehdr *header = &file.header;
+	size_t length = read_start(program, ELFCLASS64, &file);
+
+	if (length < sizeof(*header) || header->e_phentsize != sizeof(Elf64_Phdr) ||
 	    header->e_phoff > sizeof(file) ||
-	    header->e_phoff + (size_t)header->e_phnum * sizeof(Elf64_Phdr) > (size_t)length)
+	    header->e_phoff + (size_t)header->e_phnum * sizeof(Elf64_Phdr) > length)
 		return false;
 	for (unsigned int i = 0; i < header->e_phnum; i++) {
 		Elf64_Phdr segment;

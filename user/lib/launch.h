@@ -113,4 +113,7 @@ bool gpumon_launch_privileged(const char *program);
 /* Whether a program, searched in PATH, is linked statically: no library can be loaded into it. */
 bool gpumon_launch_is_static(const char *program);
 
+/* Whether it is of 32 bits: the injection library is not. */
+bool gpumon_launch_is_of_32_bits(const char *program);
+
 #endif /* GPUMON_LIB_LAUNCH_H */

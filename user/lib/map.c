@@ -173,7 +173,16 @@ void gpumon_pool_clear(struct gpumon_pool *pool)
 	memset(pool, 0, sizeof(*pool));
 }
 
-static uint32_t *find_key(const struct gpumon_keys *keys, const struct gpumon_key *key)
+static inline bool same_key(const struct gpumon_key *a, const struct gpumon_key *b)
+{
+	uint64_t differ = 0;
+
+	for (unsigned int part = 0; part < GPUMON_KEY_SIZE; part++)
+		differ |= a->part[part] ^ b->part[part];
+	return !differ;
+}
+
+static inline uint32_t *find_key(const struct gpumon_keys *keys, const struct gpumon_key *key)
 {
 	uint64_t hash = 0;
 	uint32_t i;
@@ -181,7 +190,7 @@ static uint32_t *find_key(const struct gpumon_keys *keys, const struct gpumon_ke
 	for (unsigned int part = 0; part < GPUMON_KEY_SIZE; part++)
 		hash = gpumon_hash(hash + key->part[part]);
 	i = (uint32_t)hash & keys->mask;
-	while (keys->slots[i] && memcmp(&keys->keys[keys->slots[i] - 1], key, sizeof(*key)) != 0)
+	while (keys->slots[i] && !same_key(&keys->keys[keys->slots[i] - 1], key))
 		i = (i + 1) & keys->mask;
 	return &keys->slots[i];
 }
@@ -200,22 +209,21 @@ static void grow_keys(struct gpumon_keys *keys)
 
 uint32_t gpumon_keys_number(struct gpumon_keys *keys, const struct gpumon_key *key, bool *added)
 {
-	struct gpumon_key *at;
 	uint32_t *slot;
 
 	if (added)
 		*added = false;
-	if (!keys->slots && !added)
-		return GPUMON_KEY_NONE;
-	if (added && (!keys->slots || (uint64_t)keys->used * 4 > (uint64_t)keys->mask * 3))
-		grow_keys(keys);
-	slot = find_key(keys, key);
-	if (*slot)
-		return *slot - 1;
+	if (keys->slots) {
+		slot = find_key(keys, key);
+		if (*slot)
+			return *slot - 1;
+	}
 	if (!added)
 		return GPUMON_KEY_NONE;
-	at = GPUMON_ARRAY_ADD(keys->keys, keys->used, keys->room);
-	*at = *key;
+	if (!keys->slots || (uint64_t)keys->used * 4 > (uint64_t)keys->mask * 3)
+		grow_keys(keys);
+	slot = find_key(keys, key);
+	*(struct gpumon_key *)GPUMON_ARRAY_ADD(keys->keys, keys->used, keys->room) = *key;
 	*slot = keys->used;
 	*added = true;
 	return keys->used - 1;
@@ -341,7 +349,7 @@ uint32_t gpumon_intern_parts(struct gpumon_intern *intern, const char *const *pa
 	/* The lengths keep the parts apart, whatever characters they contain. */
 	*at = '\0';
 	for (unsigned int i = 0; i < count; i++) {
-		at += sprintf(at, "%zu:", strlen(parts[i]));
+		at += snprintf(at, LENGTH_DIGITS + 1, "%zu:", strlen(parts[i]));
 		at = stpcpy(at, parts[i]);
 	}
 	number = gpumon_intern(intern, key, added);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decimal.h"
 #include "json.h"
+#include "memory.h"
 #include "options.h"
 
 int gpumon_report(struct gpumon_context *context, const struct gpumon_error *err)
@@ -35,15 +37,25 @@ int gpumon_usage(struct gpumon_context *context, const char *format, ...)
 	return gpumon_report(context, &err);
 }
 
+static char *help_of(const struct gpumon_command *command)
+{
+#ifdef GPUMON_SMALL
+	return gpumon_small_help(command->name);
+#else
+	return gpumon_strdup(command->help);
+#endif
+}
+
 void gpumon_command_help(struct gpumon_context *context)
 {
 	const struct gpumon_command *command = context->command;
-	const char *examples = strstr(command->help, "\n\nExample");
-	int options = examples ? (int)(examples + 1 - command->help) : (int)strlen(command->help);
+	char *help = help_of(command), *examples = strstr(help, "\n\nExample");
+	int options = examples ? (int)(examples + 1 - help) : (int)strlen(help);
 
 	fprintf(context->out, "Usage: gpumon-user %s %s\n\n%s.\n\n%.*s%s%s", command->name,
-		command->usage, command->summary, options, command->help,
-		"  -h, --help             this text\n", command->help + options);
+		command->usage, command->summary, options, help,
+		"  -h, --help             this text\n", help + options);
+	free(help);
 }
 
 #define OPTIONS_MAX 96
@@ -246,9 +258,8 @@ static bool parse_time(const char *text, double min, double max, uint64_t *ns)
 	char *end;
 	double number;
 
-	number = strtod(text, &end);
-	/* strtod() also accepts "inf", "nan" and "0x1p3". */
-	if (strspn(text, "0123456789.") != (size_t)(end - text) || end == text)
+	number = gpumon_decimal_parse(text, &end);
+	if (end == text)
 		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		if (strcmp(end, units[i].name))

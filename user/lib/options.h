@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "error.h"
+#include "profile.h"
 
 /**
  * struct gpumon_context - what a command works with
@@ -26,6 +27,14 @@ struct gpumon_context {
 	bool json;
 	bool explicit;
 };
+
+/* Around the text of @help below. user/Makefile defines it otherwise to take the text out of the file. */
+#ifdef GPUMON_HELP
+#elif GPUMON_IS_SMALL
+#define GPUMON_HELP(...) NULL
+#else
+#define GPUMON_HELP(...) __VA_ARGS__
+#endif
 
 /**
  * struct gpumon_command - one subcommand

@@ -7,12 +7,23 @@
 #define GPUMON_LIB_PROFILE_H
 
 #ifdef GPUMON_SMALL
+/* For code that only what it leaves out needs: the compiler leaves that out, too. */
 #define GPUMON_IS_SMALL 1
 /* Behind "WHAT is not in this gpumon-user: ". */
 #define GPUMON_BECAUSE(reason) "it is the small build, use one that was built without PROFILE=small"
+/* It has long texts packed, see small/pages.c. The second is to be freed. */
+const char *gpumon_small_pages(void);
+char *gpumon_small_help(const char *name);
 #else
 #define GPUMON_IS_SMALL	       0
 #define GPUMON_BECAUSE(reason) reason
+#endif
+
+/* A static program loads no library. */
+#ifdef GPUMON_STATIC
+#define GPUMON_IS_STATIC 1
+#else
+#define GPUMON_IS_STATIC 0
 #endif
 
 #endif /* GPUMON_LIB_PROFILE_H */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,7 +219,7 @@ void gpumon_table_below(struct gpumon_table *table, const char *text)
 static void draw_bar(char *buf, uint64_t number, uint64_t largest)
 {
 	static const char *const parts[EIGHTHS] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	bool utf8 = gpumon_term_utf8();
 	unsigned int eighths;
 
 	buf[0] = '\0';

@@ -7,6 +7,7 @@
 
 #include "format.h"
 #include "memory.h"
+#include "profile.h"
 #include "text.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -153,7 +154,7 @@ void gpumon_text_json(FILE *out, const char *text)
 
 	while ((code = gpumon_text_next(&text))) {
 		if (code == '"' || code == '\\')
-			putc('\\', out);
+			fputc('\\', out);
 		put_character(out, code);
 	}
 }
@@ -779,7 +780,7 @@ void gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned i
 	memset(texts, 0, count * sizeof(*texts));
 	for (size_t i = 0; i < count; i++) {
 		rows[i].number = i;
-		fill_row(&rows[i], names[i], columns, functions);
+		fill_row(&rows[i], names[i], columns, functions && !GPUMON_IS_SMALL);
 	}
 	kept = merge_rows(rows, count, first);
 	tell_all_apart(rows, kept, columns);
@@ -788,4 +789,20 @@ void gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned i
 		free_row(&rows[i]);
 	free(first);
 	free(rows);
+}
+
+bool gpumon_text_pci_address(const char *text, unsigned int part[4])
+{
+	static const char ends[4] = { ':', ':', '.', '\0' };
+	char *end;
+
+	for (int i = 0; i < 4; i++) {
+		if (!isxdigit((unsigned char)*text))
+			return false;
+		part[i] = (unsigned int)strtoul(text, &end, 16);
+		if (*end != ends[i])
+			return false;
+		text = end + 1;
+	}
+	return true;
 }

@@ -123,4 +123,7 @@ size_t gpumon_text_difference(const char *one, const char *other);
 void gpumon_text_squeeze_rows(const char *const *names, size_t count, unsigned int columns,
 			      bool functions, char **texts);
 
+/* Take "0000:3b:00.0" to its four numbers. False: it is no PCI address. */
+bool gpumon_text_pci_address(const char *text, unsigned int part[4]);
+
 #endif /* GPUMON_LIB_TEXT_H */

@@ -22,18 +22,6 @@ void gpumon_signals_give_back(void)
 		sigaction(SIGUSR1, &usr1_before, NULL);
 }
 
-void gpumon_signals_for_program(posix_spawnattr_t *attributes)
-{
-	sigset_t usr1;
-
-	if (!has_started || usr1_before.sa_handler == SIG_IGN)
-		return;
-	sigemptyset(&usr1);
-	sigaddset(&usr1, SIGUSR1);
-	posix_spawnattr_setsigdefault(attributes, &usr1);
-	posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
-}
-
 /* Lock-free, so a signal handler may write it. */
 static atomic_bool caught;
 

@@ -3,7 +3,6 @@
 #ifndef GPUMON_LIB_WAIT_H
 #define GPUMON_LIB_WAIT_H
 
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -15,8 +14,6 @@
 void gpumon_signals_start(void);
 /* In a child, before it runs a program: as it was before. */
 void gpumon_signals_give_back(void);
-/* The same for posix_spawn(). */
-void gpumon_signals_for_program(posix_spawnattr_t *attributes);
 
 /* SIGINT and SIGTERM only set a flag, so that output ends with a whole line. */
 void gpumon_signals_catch(void);

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,53 +20,54 @@ struct gz_file {
 /* Only what may be called between fork() and exec(). */
 static void exec_zcat(int from, int to)
 {
+	char *const argv[] = { (char *)"zcat", NULL };
+
 	if (dup2(from, STDIN_FILENO) >= 0 && dup2(to, STDOUT_FILENO) >= 0)
-		execlp("zcat", "zcat", (char *)NULL);
+		execvp(argv[0], argv);
 	_exit(127);
 }
 
-/* Reads on through zcat. */
-static int unpack(struct gz_file *file)
+/* What zcat makes of a file. -1: nothing. */
+static int unpack(struct gz_file *file, int from)
 {
-	int from = fileno(file->stream), ends[2];
+	int ends[2];
 
-	rewind(file->stream);
 	if (pipe2(ends, O_CLOEXEC))
 		return -1;
 	file->pid = fork();
 	if (!file->pid)
 		exec_zcat(from, ends[1]);
 	close(ends[1]);
-	if (file->pid < 0) {
-		close(ends[0]);
-		return -1;
-	}
-	fclose(file->stream);
-	file->stream = fdopen(ends[0], "r");
-	return 0;
+	if (file->pid > 0)
+		return ends[0];
+	close(ends[0]);
+	return -1;
+}
+
+static bool has_more(FILE *stream)
+{
+	int next = fgetc(stream);
+
+	return next != EOF && ungetc(next, stream) != EOF;
 }
 
 gzFile gzopen(const char *path, const char *mode)
 {
 	struct gz_file *file = gpumon_calloc(1, sizeof(*file));
-	unsigned char magic[2] = { 0 };
-	int next;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), packed = -1;
+	unsigned char magic[2];
+	bool is_packed;
 
-	file->stream = fopen(path, mode);
-	if (!file->stream) {
-		free(file);
-		return NULL;
+	is_packed = pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+		    !memcmp(magic, "\x1f\x8b", sizeof(magic));
+	if (is_packed) {
+		packed = fd;
+		fd = unpack(file, packed);
+		close(packed);
 	}
-	if (fread(magic, 1, sizeof(magic), file->stream) != sizeof(magic) ||
-	    memcmp(magic, "\x1f\x8b", sizeof(magic)) != 0) {
-		rewind(file->stream);
+	file->stream = fd >= 0 ? fdopen(fd, mode) : NULL;
+	if (file->stream && (!is_packed || has_more(file->stream)))
 		return file;
-	}
-	next = unpack(file) || !file->stream ? EOF : getc(file->stream);
-	if (next != EOF) {
-		ungetc(next, file->stream);
-		return file;
-	}
 	gzclose(file);
 	return NULL;
 }

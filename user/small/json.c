@@ -2,6 +2,7 @@
 /* In place of json-c, see include/json.h. Without memory the program ends: lib/memory.h. */
 #include <json.h>
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "lib/array.h"
+#include "lib/decimal.h"
 #include "lib/memory.h"
 
 /* Values within values: as json-c has it. */
@@ -425,6 +427,21 @@ static struct json_object *parse_string(struct parser *parser)
 	return value;
 }
 
+/* With a power of ten, where there is one. */
+static double scale_by(double number, const char *power, char **end)
+{
+	long times;
+
+	if (!isdigit((unsigned char)power[*power == '-' || *power == '+']))
+		return number;
+	times = strtol(power, end, 10);
+	for (; times > 0 && number && number < INFINITY; times--)
+		number *= 10;
+	for (; times < 0 && number; times++)
+		number /= 10;
+	return number;
+}
+
 static struct json_object *parse_number(struct parser *parser)
 {
 	const char *at = parser->at, *digits = at + (*at == '-');
@@ -435,10 +452,12 @@ static struct json_object *parse_number(struct parser *parser)
 		return parse_failed(parser, NULL);
 	errno = 0;
 	if (strchr(".eE", digits[length]) && digits[length]) {
-		struct json_object *value = json_object_new_double(strtod(at, &end));
+		double number = gpumon_decimal_parse(digits, &end);
 
+		if (*end == 'e' || *end == 'E')
+			number = scale_by(number, end + 1, &end);
 		parser->at = end;
-		return value;
+		return json_object_new_double(*at == '-' ? -number : number);
 	}
 	parser->at = digits + length;
 	/* What is too large is the largest one. */

@@ -11,6 +11,10 @@
 
 #include "cmd/commands.h"
 #include "cmd/doctor.h"
+#include "cmd/stat_frames.h"
+#include "cmd/trace_picture.h"
+#include "driver/alert_jobs.h"
+#include "driver/bpf_source.h"
 #include "lib/files.h"
 #include "lib/gzip.h"
 #include "lib/module_file.h"
@@ -49,11 +53,106 @@ char *gpumon_module_file_read(const char *path, size_t *size)
 	return bytes;
 }
 
+/* Only BPF has tables of jobs. The others are never called, since it does not open. */
+int gpumon_alert_jobs_open(struct gpumon_alert_jobs **jobs, struct gpumon_job_limits limits,
+			   struct gpumon_bpf_source *source, struct gpumon_error *err)
+{
+	(void)limits;
+	(void)source;
+	*jobs = NULL;
+	return gpumon_bpf_source_possible(err);
+}
+
+void gpumon_alert_jobs_close(struct gpumon_alert_jobs *jobs)
+{
+	(void)jobs;
+}
+
+uint64_t gpumon_alert_jobs_next_ns(const struct gpumon_alert_jobs *jobs)
+{
+	(void)jobs;
+	abort();
+}
+
+int gpumon_alert_jobs_read(struct gpumon_alert_jobs *jobs, struct gpumon_model *model,
+			   struct gpumon_error *err)
+{
+	(void)jobs;
+	(void)model;
+	(void)err;
+	abort();
+}
+
 void gpumon_doctor_record(struct gpumon_doctor *doctor)
 {
 	doctor->part = GPUMON_DOCTOR_RECORD;
 	gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "build", NULL,
 			  "recording is not in this gpumon-user: " GPUMON_BECAUSE(""));
+}
+
+/* The others are never called, since there is no picture. */
+int gpumon_trace_picture_open(struct gpumon_trace_picture **picture, struct gpumon_context *context,
+			      const char *path, bool force, struct gpumon_error *err)
+{
+	(void)context;
+	(void)path;
+	(void)force;
+	*picture = NULL;
+	return gpumon_error_set(err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
+				"trace --perfetto is not in this gpumon-user: " GPUMON_BECAUSE(""));
+}
+
+void gpumon_trace_picture_take(struct gpumon_trace_picture *picture,
+			       struct gpumon_trace_options *options)
+{
+	(void)picture;
+	(void)options;
+	abort();
+}
+
+int gpumon_trace_picture_write(struct gpumon_trace_picture *picture, uint64_t took_ns,
+			       uint64_t lost, struct gpumon_error *err)
+{
+	(void)picture;
+	(void)took_ns;
+	(void)lost;
+	(void)err;
+	abort();
+}
+
+bool gpumon_trace_picture_empty(const struct gpumon_trace_picture *picture)
+{
+	(void)picture;
+	abort();
+}
+
+int gpumon_trace_picture_nothing(const struct gpumon_trace_picture *picture,
+				 struct gpumon_source *source,
+				 const struct gpumon_trace_options *options, uint64_t hidden,
+				 uint64_t took_ns, struct gpumon_error *err)
+{
+	(void)picture;
+	(void)source;
+	(void)options;
+	(void)hidden;
+	(void)took_ns;
+	(void)err;
+	abort();
+}
+
+void gpumon_trace_picture_close(struct gpumon_trace_picture *picture)
+{
+	(void)picture;
+}
+
+int gpumon_stat_frames(struct gpumon_context *context, const struct gpumon_stat_frames *options)
+{
+	struct gpumon_error err;
+
+	(void)options;
+	gpumon_error_set(&err, GPUMON_EXIT_IMPOSSIBLE, 0, GPUMON_ERROR_NOT_BUILT,
+			 "--frames is not in this gpumon-user: " GPUMON_BECAUSE(""));
+	return gpumon_report(context, &err);
 }
 
 int gpumon_complete(struct gpumon_context *context, int argc, char **argv)

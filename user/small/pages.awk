@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #
-# As much of the pages as driver/metrics_meaning.c finds something in: headings, and of the rows of statistics
-# the names and the first sentence of what they mean.
+# As much of the pages as driver/metrics_model.c asks driver/metrics_meaning.c for: the headings of parts with
+# statistics, and of their rows the names and the first sentence of what they mean, without marks.
 
 /^## / {
-	ended = rows = 1
-	heading = $0
+	wanted = /^## (Module|Probes|Event ring)/
+	heading = wanted ? $0 : ""
 }
 /^<!-- end -->/ {
-	ended = 1
-	rows = 0
+	wanted = 0
 }
-/^<!-- [^e]/ {
-	rows = 1
+/^<!-- (table |processes|causes)/ {
+	wanted = 1
 	heading = $0
 }
-rows && /^\| *`/ {
+wanted && /^\| *`/ {
 	if (heading) {
-		if (ended && heading !~ /^## /)
+		if (heading !~ /^## /)
 			print "<!-- end -->"
 		print heading
 		heading = ""
-		ended = 0
 	}
 	n = split($0, cell, "|")
-	end = index(cell[n - 1], ". ")
-	print "|" cell[2] "|" (end ? substr(cell[n - 1], 1, end) : cell[n - 1]) "|"
+	meaning = cell[n - 1]
+	gsub(/\]\([^)]*\)/, "", meaning)
+	gsub(/[][`*]/, "", meaning)
+	if ((end = index(meaning, ". ")) != 0)
+		meaning = substr(meaning, 1, end - 1)
+	gsub(/^ +| +$/, "", meaning)
+	gsub(/ +/, "", cell[2])
+	print "|" cell[2] "|" meaning "|"
 }

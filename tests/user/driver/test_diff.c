@@ -42,8 +42,11 @@ static void counters_are_subtracted(void **state)
 	pair->after.groups[0].probes[0].dropped.table_full.v += 4;
 	pair->after.processes[0].jobs.v += 6;
 	pair->after.info.processes_exited.v += 1;
+	gpumon_info_add_missing_option(&pair->after.info)->option = strdup("CONFIG_SMP");
 	gpumon_model_diff(&pair->diff, &pair->before, &pair->after);
 
+	assert_int_equal(pair->diff.info.n_missing_options, 1);
+	assert_string_equal(pair->diff.info.missing_options[0].option, "CONFIG_SMP");
 	assert_int_equal(pair->diff.interval_ns, 2000000000);
 	assert_false(pair->diff.reset_between);
 	assert_int_equal(pair->diff.info.since_ns.v, pair->before.info.now_ns.v);

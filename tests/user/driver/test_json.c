@@ -215,6 +215,7 @@ static void tables_under_their_groups(void **state)
 static void usage_and_its_sums(void **state)
 {
 	struct json_object *document, *ignored;
+	struct gpumon_missing_option *option;
 	struct gpumon_device *device;
 	struct gpumon_model model;
 
@@ -238,8 +239,13 @@ static void usage_and_its_sums(void **state)
 	device->vendor_id = gpumon_value_of(0x1002);
 	test_dmem(&model, "web", "/docker/web", "drm/0000:03:00.0/vram0", gpumon_value_of(4096));
 	model.sched_policy = gpumon_value_of(1);
+	option = gpumon_info_add_missing_option(&model.info);
+	option->option = strdup("CONFIG_CGROUPS");
+	option->lost = strdup("processes have no container");
 	document = round_trip(gpumon_json_model(&model, NULL), true);
 
+	text(document, "gpumon.missing_options.0.option", "CONFIG_CGROUPS");
+	text(document, "gpumon.missing_options.0.lost", "processes have no container");
 	number(document, "gpumon.sched_policy", 1);
 	text(document, "gpumon.sched_policy_name", "FIFO");
 	text(document, "drm_sched.usage.0.device", "0000:03:00.0");

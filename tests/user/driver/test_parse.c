@@ -47,6 +47,15 @@ static void process_message(struct message *message)
 	message_string(message, 0, "nothing");
 }
 
+static void missing_option(struct message *message, const char *option, const char *lost)
+{
+	size_t nest = message_nest(message, GPUMON_A_INFO_MISSING_OPTION);
+
+	message_string(message, GPUMON_A_OPTION_NAME, option);
+	message_string(message, GPUMON_A_OPTION_LOST, lost);
+	message_nest_end(message, nest);
+}
+
 static void info_message(struct message *message)
 {
 	message_begin(message, GPUMON_CMD_INFO_GET);
@@ -57,6 +66,8 @@ static void info_message(struct message *message)
 	message_u64(message, GPUMON_A_INFO_SINCE_NS, 2);
 	message_u32(message, GPUMON_A_INFO_PERIOD, 3);
 	message_u64(message, GPUMON_A_INFO_MEMORY_BYTES, 4096);
+	missing_option(message, "CONFIG_CGROUPS", "processes have no container");
+	missing_option(message, "CONFIG_SMP", "nothing is lost");
 }
 
 static void parse_a_group(void **state)
@@ -110,6 +121,10 @@ static void parse_the_others(void **state)
 	assert_string_equal(model.info.version, "0.2.0");
 	assert_int_equal(model.info.memory_bytes.v, 4096);
 	assert_false(model.info.max_jobs.known);
+	assert_int_equal(model.info.n_missing_options, 2);
+	assert_string_equal(model.info.missing_options[0].option, "CONFIG_CGROUPS");
+	assert_string_equal(model.info.missing_options[0].lost, "processes have no container");
+	assert_string_equal(model.info.missing_options[1].option, "CONFIG_SMP");
 	message_free(&message);
 
 	message_begin(&message, GPUMON_CMD_EVENT_RING_GET);

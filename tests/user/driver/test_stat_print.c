@@ -116,6 +116,17 @@ static void flags_are_shown(void **state)
 	text = print(&model, NULL, &pipe_term);
 	assert_non_null(strstr(text, "note: rings, rows or processes came and went"));
 	assert_non_null(strstr(text, "note: the counts were reset in between"));
+	assert_null(strstr(text, "this kernel lacks"));
+	free(text);
+	/* Only those that cost something. */
+	gpumon_info_add_missing_option(&model.info)->option = strdup("CONFIG_SMP");
+	text = print(&model, NULL, &pipe_term);
+	assert_null(strstr(text, "this kernel lacks"));
+	free(text);
+	gpumon_info_add_missing_option(&model.info)->option = strdup("CONFIG_CGROUPS");
+	gpumon_info_add_missing_option(&model.info)->option = strdup("CONFIG_KPROBES");
+	text = print(&model, NULL, &pipe_term);
+	assert_non_null(strstr(text, "note: this kernel lacks CONFIG_CGROUPS, CONFIG_KPROBES: "));
 	free(text);
 	gpumon_model_free(&model);
 }
