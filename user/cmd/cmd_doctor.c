@@ -11,26 +11,15 @@
 #include "lib/profile.h"
 
 /* 0, or -1 if the module does not answer. */
-static int ask_module(struct gpumon_doctor *doctor, struct gpumon_error *err)
+static int ask_module(struct gpumon_model *model, struct gpumon_error *err)
 {
 	struct gpumon_client *client;
-	struct gpumon_model model = { 0 };
 	int ret;
 
-	if (gpumon_client_open(&client, err)) {
-		gpumon_doctor_netlink(doctor, err);
+	if (gpumon_client_open(&client, err))
 		return -1;
-	}
-	ret = gpumon_client_read(client,
-				 GPUMON_PART_INFO | GPUMON_PART_GROUPS | GPUMON_PART_LAYOUTS, 0,
-				 &model, err);
-	if (ret) {
-		gpumon_doctor_netlink(doctor, err);
-	} else {
-		gpumon_doctor_netlink(doctor, NULL);
-		gpumon_doctor_model(doctor, &model);
-	}
-	gpumon_model_free(&model);
+	ret = gpumon_client_read(
+		client, GPUMON_PART_INFO | GPUMON_PART_GROUPS | GPUMON_PART_LAYOUTS, 0, model, err);
 	gpumon_client_close(client);
 	return ret;
 }
@@ -79,19 +68,27 @@ static unsigned int parts_of(struct gpumon_context *context, int argc, char **ar
 static void look_at_drivers(struct gpumon_doctor *doctor)
 {
 	struct gpumon_error module = { 0 };
-	bool answers;
+	struct gpumon_model model = { 0 };
+	bool answers = false;
 
 	doctor->part = GPUMON_DOCTOR_DRIVER;
 	if (GPUMON_IS_SMALL)
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "build", NULL,
 				  "small: without recording, BPF, --listen and .gz");
+	/* The socket always asks this machine's kernel, so do not use it with another root. */
+	if (!*doctor->root)
+		answers = !ask_module(&model, &module);
+	doctor->module = answers ? &model.info : NULL;
 	gpumon_doctor_machine(doctor);
 	gpumon_doctor_module(doctor);
-	/* The socket always asks this machine's kernel, so do not use it with another root. */
-	if (*doctor->root)
-		return;
-	answers = !ask_module(doctor, &module);
-	ask_bpf(doctor, answers ? NULL : &module);
+	if (!*doctor->root) {
+		gpumon_doctor_netlink(doctor, answers ? NULL : &module);
+		if (answers)
+			gpumon_doctor_model(doctor, &model);
+		ask_bpf(doctor, answers ? NULL : &module);
+	}
+	doctor->module = NULL;
+	gpumon_model_free(&model);
 }
 
 static int doctor_run(struct gpumon_context *context, int argc, char **argv)
@@ -139,12 +136,13 @@ const struct gpumon_command gpumon_command_doctor = {
 	.summary =
 		"Check this machine for what keeps gpumon from working: a line each, with the fix",
 	.usage = "[record|driver] [--json]",
-	.help = "One line for each thing: ok, warn (something is not seen, or will not work) or\n"
+	.help = GPUMON_HELP(
+		"One line for each thing: ok, warn (something is not seen, or will not work) or\n"
 		"fail (that part does not work), then a verdict on each part. \"doctor record\" is\n"
 		"about recording programs alone, \"doctor driver\" about what drivers do; without\n"
 		"either, both. Exit status 1 if anything of what was asked for fails.\n\n"
 		"Options:\n"
-		"      --json             the same as one JSON document\n",
+		"      --json             the same as one JSON document\n"),
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS,
 	.run = doctor_run,
 };

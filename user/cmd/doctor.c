@@ -99,6 +99,14 @@ int gpumon_doctor_contains(const struct gpumon_doctor *doctor, const char *path,
 	return found;
 }
 
+bool gpumon_doctor_has(const struct gpumon_doctor *doctor, const char *name)
+{
+	for (size_t i = 0; i < doctor->n_checks; i++)
+		if (!strcmp(doctor->checks[i].name, name))
+			return true;
+	return false;
+}
+
 size_t gpumon_doctor_count(const struct gpumon_doctor *doctor, enum gpumon_doctor_level level)
 {
 	size_t n = 0;

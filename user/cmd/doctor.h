@@ -43,7 +43,8 @@ struct gpumon_doctor_check {
 
 struct gpumon_doctor {
 	const char *root;
-	enum gpumon_doctor_part part; /* of the checks that follow */
+	const struct gpumon_info *module; /* what it says of itself, NULL if it does not answer */
+	enum gpumon_doctor_part part;	  /* of the checks that follow */
 	struct gpumon_doctor_check *checks;
 	size_t n_checks;
 };
@@ -74,6 +75,8 @@ const char *gpumon_doctor_no_modules(const struct gpumon_doctor *doctor);
 int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name);
 /* Add a line for each option that the kernel was built without. */
 void gpumon_doctor_config(struct gpumon_doctor *doctor);
+/* Is there a line of this name? */
+bool gpumon_doctor_has(const struct gpumon_doctor *doctor, const char *name);
 /* The kernel and its settings, permissions, gpu_sched, and what gpumon does not cover here. */
 void gpumon_doctor_machine(struct gpumon_doctor *doctor);
 /* Which key is missing, where only a signed module loads. */
@@ -81,7 +84,7 @@ void gpumon_doctor_signature(struct gpumon_doctor *doctor);
 /* The module's files: installed, loaded, version. */
 void gpumon_doctor_module(struct gpumon_doctor *doctor);
 /*
- * The injection library, NVIDIA's driver, CUPTI, what OpenCL, Level Zero and HIP need, access to live
+ * The injection library, NVIDIA's driver, CUPTI, what OpenCL, Level Zero, HIP and Vulkan need, access to live
  * processes, and which of this machine's APIs can be recorded.
  */
 void gpumon_doctor_cuda(struct gpumon_doctor *doctor);

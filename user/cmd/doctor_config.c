@@ -6,60 +6,83 @@
 #include <zlib.h>
 
 #include "doctor.h"
+#include "lib/version.h"
+#include "../kmod/uapi/gpumon_options.h"
 
 /* Far above the longest value of a kernel configuration. Longer lines are skipped. */
 #define LINE_LEN 4096
 
 /**
  * struct option - an option, and the effect of its absence
- * @name: name without CONFIG_
+ * @name: name with CONFIG_
  * @level: verdict if it is absent
  * @lost: what does not work without it
- * @advice: a remedy other than another kernel, or NULL
- * @sign: a file that only exists with this option, for kernels without a configuration file; may be
- *        NULL
  */
 struct option {
 	const char *name;
 	enum gpumon_doctor_level level;
 	const char *lost;
-	const char *advice;
-	const char *sign;
 };
 
 static const struct option options[] = {
-	{ "64BIT", GPUMON_DOCTOR_FAIL, "the module does not build: its counters are 64 bits wide",
-	  "use a 64-bit kernel", NULL },
-	{ "MODULES", GPUMON_DOCTOR_FAIL, "no module can be loaded",
-	  "gpumon-user stat --source=bpf does without the module", "/proc/modules" },
-	{ "NET", GPUMON_DOCTOR_FAIL, "the module does not build, and gpumon-user cannot reach it",
-	  "gpumon-user stat --source=bpf does without", "/proc/net" },
-	{ "RING_BUFFER", GPUMON_DOCTOR_FAIL,
-	  "the module does not build: it needs the ring buffer of CONFIG_FTRACE",
-	  "gpumon-user stat --source=bpf does without the module",
-	  "/sys/kernel/tracing/trace_pipe" },
-	{ "KRETPROBES", GPUMON_DOCTOR_WARN,
-	  "calls of NVIDIA's driver (opens, ioctls, mappings) are not seen by the module",
-	  "gpumon-user stat --source=bpf sees them", NULL },
-	{ "DEBUG_FS", GPUMON_DOCTOR_WARN,
-	  "no stats and histograms files, and \"trace\" does not work with the module",
-	  "gpumon-user stat and top have all the statistics, by netlink", "/sys/kernel/debug" },
-	{ "DEBUG_INFO_BTF", GPUMON_DOCTOR_WARN,
-	  "prototypes are not checked, sizes and names of i915 and amdgpu are unknown, no BPF source",
-	  NULL, "/sys/kernel/btf/vmlinux" },
-	{ "DEBUG_INFO_BTF_MODULES", GPUMON_DOCTOR_WARN,
-	  "types of drivers that are modules are not found: sizes and names of i915 and amdgpu are unknown",
-	  NULL, NULL },
-	{ "CGROUPS", GPUMON_DOCTOR_WARN, "processes have no container", NULL, "/sys/fs/cgroup" },
-	{ "BPF_SYSCALL", GPUMON_DOCTOR_WARN,
-	  "no BPF: \"record -p\", and stat without the module, do not work",
-	  "the module, and \"record -- command\", do without",
-	  "/proc/sys/kernel/unprivileged_bpf_disabled" },
-	{ "PERF_EVENTS", GPUMON_DOCTOR_WARN, "\"record -p\" does not work",
-	  "\"record -- command\" does without", "/proc/sys/kernel/perf_event_paranoid" },
-	{ "UPROBE_EVENTS", GPUMON_DOCTOR_WARN, "\"record -p\" has no uprobes",
-	  "\"record -- command\" does without", "/sys/bus/event_source/devices/uprobe" },
+#ifndef __arm__
+	/* ARM with 32 bits does without, and Kbuild says where not. */
+	{ "CONFIG_64BIT", GPUMON_DOCTOR_FAIL,
+	  "the module does not build: its counters are 64 bits wide" },
+#endif
+	{ "CONFIG_MODULES", GPUMON_DOCTOR_FAIL, "no module can be loaded" },
+	{ "CONFIG_NET", GPUMON_DOCTOR_FAIL,
+	  "the module does not build, and gpumon-user cannot reach it" },
+	{ "CONFIG_RING_BUFFER", GPUMON_DOCTOR_FAIL,
+	  "the module does not build: it needs the ring buffer of CONFIG_FTRACE" },
+#define OPTION(name, costs, lost) \
+	{ "CONFIG_" #name, costs ? GPUMON_DOCTOR_WARN : GPUMON_DOCTOR_OK, lost },
+	GPUMON_OPTIONS(OPTION)
+#undef OPTION
 };
+
+#define N_OPTIONS (sizeof(options) / sizeof(options[0]))
+
+/**
+ * struct hint - more about an option
+ * @name: name with CONFIG_
+ * @advice: a remedy other than another kernel, or NULL
+ * @sign: a file that only exists with this option, for kernels without a configuration file; may be
+ *        NULL
+ */
+static const struct hint {
+	const char *name;
+	const char *advice;
+	const char *sign;
+} hints[] = {
+	{ "CONFIG_64BIT", "use a 64-bit kernel", NULL },
+	{ "CONFIG_MODULES", "gpumon-user stat --source=bpf does without the module",
+	  "/proc/modules" },
+	{ "CONFIG_NET", "gpumon-user stat --source=bpf does without", "/proc/net" },
+	{ "CONFIG_RING_BUFFER", "gpumon-user stat --source=bpf does without the module",
+	  "/sys/kernel/tracing/trace_pipe" },
+	{ "CONFIG_DEBUG_FS", "gpumon-user stat and top have all the statistics, by netlink",
+	  "/sys/kernel/debug" },
+	{ "CONFIG_DEBUG_INFO_BTF", NULL, "/sys/kernel/btf/vmlinux" },
+	{ "CONFIG_CGROUPS", NULL, "/sys/fs/cgroup" },
+	{ "CONFIG_BPF_SYSCALL", "the module, and \"record -- command\", do without",
+	  "/proc/sys/kernel/unprivileged_bpf_disabled" },
+	{ "CONFIG_PERF_EVENTS", "\"record -- command\" does without",
+	  "/proc/sys/kernel/perf_event_paranoid" },
+	{ "CONFIG_UPROBE_EVENTS", "\"record -- command\" does without",
+	  "/sys/bus/event_source/devices/uprobe" },
+	{ "CONFIG_SMP", "nothing to do", NULL },
+};
+
+static const struct hint *hint_of(const struct option *option)
+{
+	static const struct hint none;
+
+	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+		if (!strcmp(hints[i].name, option->name))
+			return &hints[i];
+	return &none;
+}
 
 /* The places where distributions put it. The first one counts. */
 static gzFile config_open(const struct gpumon_doctor *doctor, char *found, size_t len)
@@ -95,11 +118,6 @@ static gzFile config_open(const struct gpumon_doctor *doctor, char *found, size_
 /* Index of the option that a line sets to y or m, or -1. */
 static int option_of(const char *line, const char *const *names, size_t n)
 {
-	static const char prefix[] = "CONFIG_";
-
-	if (strncmp(line, prefix, strlen(prefix)))
-		return -1;
-	line += strlen(prefix);
 	for (size_t i = 0; i < n; i++) {
 		size_t len = strlen(names[i]);
 
@@ -132,11 +150,32 @@ static int config_read(const struct gpumon_doctor *doctor, const char *const *na
 	return any ? 0 : -1;
 }
 
+/*
+ * The module knows what its kernel was built with, wherever the configuration is. One of another
+ * version knows other options. -1 if it cannot be asked.
+ */
+static int module_read(const struct gpumon_doctor *doctor, char *set)
+{
+	const struct gpumon_info *info = doctor->module;
+
+	if (!info || !gpumon_same_text(info->version, GPUMON_VERSION))
+		return -1;
+	for (size_t i = 0; i < N_OPTIONS; i++) {
+		set[i] = 'y';
+		for (size_t k = 0; k < info->n_missing_options; k++)
+			if (gpumon_same_text(info->missing_options[k].option, options[i].name))
+				set[i] = '\0';
+	}
+	return 0;
+}
+
 int gpumon_doctor_option(const struct gpumon_doctor *doctor, const char *name)
 {
-	char found[256], set;
+	char full[64], found[256], set;
+	const char *names[] = { full };
 
-	return config_read(doctor, &name, 1, &set, found, sizeof(found)) ? -1 : set;
+	snprintf(full, sizeof(full), "CONFIG_%s", name);
+	return config_read(doctor, names, 1, &set, found, sizeof(found)) ? -1 : set;
 }
 
 const char *gpumon_doctor_no_modules(const struct gpumon_doctor *doctor)
@@ -156,33 +195,30 @@ const char *gpumon_doctor_no_modules(const struct gpumon_doctor *doctor)
 
 void gpumon_doctor_config(struct gpumon_doctor *doctor)
 {
-	enum {
-		N = sizeof(options) / sizeof(options[0])
-	};
-	const char *names[N];
-	char found[256], set[N];
+	char found[256] = "as the module says", set[N_OPTIONS];
+	const char *names[N_OPTIONS];
 	size_t missing = 0;
-	int known;
+	bool asked, known;
 
-	for (size_t i = 0; i < N; i++)
+	for (size_t i = 0; i < N_OPTIONS; i++)
 		names[i] = options[i].name;
-	known = !config_read(doctor, names, N, set, found, sizeof(found));
-	for (size_t i = 0; i < N; i++) {
+	asked = !module_read(doctor, set);
+	known = asked || !config_read(doctor, names, N_OPTIONS, set, found, sizeof(found));
+	for (size_t i = 0; i < N_OPTIONS; i++) {
 		const struct option *option = &options[i];
-		char label[64];
+		const struct hint *hint = hint_of(option);
 
 		/*
 		 * An existing file outweighs a configuration in /boot, which may be of another
 		 * build.
 		 */
-		if (option->sign && gpumon_doctor_exists(doctor, option->sign))
+		if (!asked && hint->sign && gpumon_doctor_exists(doctor, hint->sign))
 			continue;
-		if (known ? set[i] : !option->sign)
+		if (known ? set[i] : !hint->sign)
 			continue;
 		missing++;
-		snprintf(label, sizeof(label), "CONFIG_%s", option->name);
-		gpumon_doctor_add(doctor, known ? option->level : GPUMON_DOCTOR_WARN, label,
-				  option->advice ? option->advice : "use a kernel that has it",
+		gpumon_doctor_add(doctor, known ? option->level : GPUMON_DOCTOR_WARN, option->name,
+				  hint->advice ? hint->advice : "use a kernel that has it",
 				  "%s: %s", known ? "not in this kernel" : "seems not to be there",
 				  option->lost);
 	}
@@ -193,6 +229,6 @@ void gpumon_doctor_config(struct gpumon_doctor *doctor)
 			"not found in /proc, /boot or /lib/modules: options that the kernel lacks are only guessed");
 	else if (!missing)
 		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "kernel-config", NULL,
-				  "all %d options that gpumon makes use of are there (%s)", N,
-				  found);
+				  "all %zu options that gpumon makes use of are there (%s)",
+				  N_OPTIONS, found);
 }

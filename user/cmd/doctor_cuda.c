@@ -255,6 +255,51 @@ static bool check_level_zero(struct gpumon_doctor *doctor)
 	return true;
 }
 
+static bool check_vulkan(struct gpumon_doctor *doctor)
+{
+	const char *only = getenv("VK_LAYER_PATH");
+	char path[PATH_MAX];
+
+	switch (gpumon_vulkan_loader(doctor->root, path)) {
+	case GPUMON_VULKAN_NONE:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "vulkan", NULL,
+				  "no loader in the usual folders: no program uses Vulkan here");
+		break;
+	case GPUMON_VULKAN_LAYERS:
+		gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "vulkan", NULL, "%s", path);
+		break;
+	case GPUMON_VULKAN_NO_FOLDER:
+		/* This variable is older. */
+		if (only && *only) {
+			gpumon_doctor_add(doctor, GPUMON_DOCTOR_OK, "vulkan", NULL,
+					  "%s, with VK_LAYER_PATH", path);
+			break;
+		}
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_WARN, "vulkan",
+			"use Vulkan's loader 1.3.207 or newer, or set VK_LAYER_PATH to the folders of layers that programs need",
+			"%s does not know VK_ADD_LAYER_PATH: \"record\" does not see Vulkan programs",
+			path);
+		return false;
+	}
+	return true;
+}
+
+static void check_opengl(struct gpumon_doctor *doctor)
+{
+	char path[PATH_MAX];
+
+	if (gpumon_opengl_library(doctor->root, path))
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "opengl", NULL,
+			"%s: \"record --gl\" records what programs present with it, but not static or setuid ones, and none of 32 bits or with musl",
+			path);
+	else
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_OK, "opengl", NULL,
+			"no library of EGL or GLX in the usual folders: no program presents with OpenGL here");
+}
+
 static bool check_hip(struct gpumon_doctor *doctor)
 {
 	char path[PATH_MAX], version[GPUMON_HIP_VERSION_LEN];
@@ -360,7 +405,7 @@ static void check_apis(struct gpumon_doctor *doctor, unsigned int of_machine, un
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_OK, "apis", NULL,
 			"no driver of %s in the usual places: there is nothing to record here",
-			gpumon_api_names(GPUMON_APIS_ALL, "or", names));
+			gpumon_api_names(GPUMON_APIS_ALL & ~GPUMON_APIS_OPENGL, "or", names));
 	else if (!recorded)
 		gpumon_doctor_add(
 			doctor, GPUMON_DOCTOR_FAIL, "apis", "see the lines above",
@@ -388,6 +433,9 @@ void gpumon_doctor_cuda(struct gpumon_doctor *doctor)
 		recorded &= ~GPUMON_APIS_LEVEL_ZERO;
 	if (!check_hip(doctor))
 		recorded &= ~GPUMON_APIS_HIP;
+	if (!check_vulkan(doctor))
+		recorded &= ~GPUMON_APIS_VULKAN;
+	check_opengl(doctor);
 	check_apis(doctor, of_machine, recorded);
 	check_ptrace(doctor);
 }

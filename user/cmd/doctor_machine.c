@@ -22,14 +22,17 @@
 
 static void check_kernel(struct gpumon_doctor *doctor)
 {
-	char release[128];
-	int major, minor;
+	char release[128], *dot;
+	unsigned long major = 0, minor = 0;
 
-	if (gpumon_doctor_read(doctor, "/proc/sys/kernel/osrelease", release, sizeof(release)) ||
-	    sscanf(release, "%d.%d", &major, &minor) != 2)
+	if (!gpumon_doctor_read(doctor, "/proc/sys/kernel/osrelease", release, sizeof(release))) {
+		major = strtoul(release, &dot, 10);
+		minor = *dot == '.' ? strtoul(dot + 1, NULL, 10) : 0;
+	}
+	if (!major)
 		gpumon_doctor_add(doctor, WARN, "kernel", "mount /proc", "version not readable");
-	else if (major < 6 || (major == 6 && minor < 1))
-		gpumon_doctor_add(doctor, FAIL, "kernel", "use Linux 6.1 or newer",
+	else if (major < 5 || (major == 5 && minor < 10))
+		gpumon_doctor_add(doctor, FAIL, "kernel", "use Linux 5.10 or newer",
 				  "%s is older than what gpumon supports", release);
 	else
 		gpumon_doctor_add(doctor, OK, "kernel", NULL, "%s", release);
@@ -40,6 +43,8 @@ static void check_btf(struct gpumon_doctor *doctor)
 	unsigned short magic = 0;
 	char bytes[3];
 
+	if (gpumon_doctor_has(doctor, "CONFIG_DEBUG_INFO_BTF"))
+		return;
 	if (gpumon_doctor_read(doctor, "/sys/kernel/btf/vmlinux", bytes, sizeof(bytes))) {
 		gpumon_doctor_add(
 			doctor, WARN, "btf", "use a kernel with CONFIG_DEBUG_INFO_BTF=y",
@@ -89,8 +94,14 @@ static void check_debugfs(struct gpumon_doctor *doctor)
 {
 	const char *advice = how_to_look(doctor, &debugfs);
 
+	if (gpumon_doctor_has(doctor, "CONFIG_DEBUG_FS"))
+		return;
 	if (!advice)
 		gpumon_doctor_add(doctor, OK, "debugfs", NULL, "mounted and readable");
+	else if (gpumon_doctor_contains(doctor, "/proc/cmdline", "debugfs=off") > 0)
+		gpumon_doctor_add(
+			doctor, WARN, "debugfs", "boot without debugfs=off",
+			"switched off by the kernel's command line: no stats file, and \"trace\" does not work with the module");
 	else if (is_mounted(doctor, &debugfs))
 		gpumon_doctor_add(doctor, WARN, "debugfs", advice,
 				  "mounted, but you may not look into it");
@@ -174,6 +185,8 @@ static void check_kprobes(struct gpumon_doctor *doctor)
 	char text[8];
 	int built_in;
 
+	if (gpumon_doctor_has(doctor, "CONFIG_KPROBES"))
+		return;
 	if (!gpumon_doctor_read(doctor, "/sys/kernel/debug/kprobes/enabled", text, sizeof(text))) {
 		if (text[0] == '1')
 			gpumon_doctor_add(doctor, OK, "kprobes", NULL, "enabled");
@@ -187,7 +200,7 @@ static void check_kprobes(struct gpumon_doctor *doctor)
 	if (built_in > 0 || gpumon_doctor_exists(doctor, "/sys/kernel/debug/kprobes") ||
 	    gpumon_doctor_exists(doctor, "/proc/sys/debug/kprobes-optimization"))
 		gpumon_doctor_add(doctor, OK, "kprobes", NULL, "built in");
-	else if (!built_in || !advice)
+	else if (!advice)
 		gpumon_doctor_add(doctor, WARN, "kprobes", "use a kernel with CONFIG_KPROBES=y",
 				  "not built in: probes of kind kprobe fail");
 	else

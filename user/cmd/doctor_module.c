@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /* Checks of the module: its files, its interface, and the state of its probes. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "doctor.h"
+#include "driver/module_stats.h"
+#include "lib/memory.h"
 #include "lib/version.h"
 
 #define OK   GPUMON_DOCTOR_OK
@@ -38,6 +41,48 @@ static void check_unloaded(struct gpumon_doctor *doctor)
 				  "not installed for %s, not loaded", release);
 }
 
+/* What `make modules` was told to leave out, in one line, with what is not there for that. */
+static void check_left_out(struct gpumon_doctor *doctor)
+{
+	static const struct {
+		const char *name, *meaning;
+	} parts[] = {
+		{ "netlink", "netlink (NETLINK=no: no stat, top, trace, metrics and set)" },
+		{ "events", "events (EVENTS=no: no trace)" },
+		{ "alerts",
+		  "alerts (ALERTS=no: none by the module, no limits for jobs that hang)" },
+	};
+	char *words = gpumon_module_left_out(doctor->root), *text, *save;
+	const char *before = "";
+	bool any_group = false;
+	size_t size, i;
+	FILE *stream;
+
+	if (!words || !*words) {
+		free(words);
+		return;
+	}
+	stream = gpumon_memstream_open(&text, &size);
+	for (char *word = strtok_r(words, ",", &save); word; word = strtok_r(NULL, ",", &save)) {
+		for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+			if (!strcmp(word, parts[i].name))
+				break;
+		if (i < sizeof(parts) / sizeof(parts[0]))
+			fprintf(stream, "%s%s", before, parts[i].meaning);
+		else
+			fprintf(stream, "%s%s%s", before,
+				any_group ? "" : "groups that are not in DRIVERS: ", word);
+		any_group |= i == sizeof(parts) / sizeof(parts[0]);
+		before = ", ";
+	}
+	gpumon_memstream_close(stream);
+	gpumon_doctor_add(doctor, WARN, "left-out",
+			  "\"make modules\" without these variables has all",
+			  "the module was built without %s", text);
+	free(text);
+	free(words);
+}
+
 void gpumon_doctor_module(struct gpumon_doctor *doctor)
 {
 	char version[64];
@@ -53,6 +98,7 @@ void gpumon_doctor_module(struct gpumon_doctor *doctor)
 				  "loaded, version %s, this program is " GPUMON_VERSION, version);
 	else
 		gpumon_doctor_add(doctor, OK, "module", NULL, "loaded, version %s", version);
+	check_left_out(doctor);
 }
 
 void gpumon_doctor_netlink(struct gpumon_doctor *doctor, const struct gpumon_error *err)
@@ -124,6 +170,15 @@ static void check_idle_group(struct gpumon_doctor *doctor, const struct gpumon_g
 			  !off && group->reason ? group->reason : "", group->n_probes);
 }
 
+/* A kernel without kprobes has a line of its own, which says what is not seen. */
+static bool is_kprobe_without_kprobes(const struct gpumon_doctor *doctor,
+				      const struct gpumon_probe *probe)
+{
+	return probe->kind.known && probe->kind.v != GPUMON_PROBE_KIND_TRACEPOINT &&
+	       probe->state.known && probe->state.v == GPUMON_ATTACH_STATE_FAILED &&
+	       gpumon_doctor_has(doctor, "CONFIG_KPROBES");
+}
+
 static void check_group(struct gpumon_doctor *doctor, const struct gpumon_group *group, bool others)
 {
 	bool attached = group_is(group, GPUMON_ATTACH_STATE_ATTACHED);
@@ -138,8 +193,9 @@ static void check_group(struct gpumon_doctor *doctor, const struct gpumon_group 
 	for (size_t i = 0; i < group->n_probes; i++) {
 		const struct gpumon_probe *probe = &group->probes[i];
 
-		add_state(doctor, level_of(probe->state, attached), "probe", probe->name,
-			  probe->state, probe->reason);
+		if (!is_kprobe_without_kprobes(doctor, probe))
+			add_state(doctor, level_of(probe->state, attached), "probe", probe->name,
+				  probe->state, probe->reason);
 	}
 }
 

@@ -125,13 +125,21 @@ static bool is_key_of(const struct owner_key *key, const struct gpumon_key_name 
 	return *signer->id && !strcmp(key->name.id, signer->id);
 }
 
+static bool contains(const char *bytes, size_t size, const struct owner_key *key)
+{
+	for (; size >= key->size; bytes++, size--)
+		if (!memcmp(bytes, key->bytes, key->size))
+			return true;
+	return false;
+}
+
 /* Is the certificate in a list of shim's? */
 static bool is_listed(const struct gpumon_doctor *doctor, const char *list,
 		      const struct owner_key *key)
 {
 	size_t size;
 	char *bytes = read_all(doctor, list, LIST_MAX, &size);
-	bool found = bytes && memmem(bytes, size, key->bytes, key->size);
+	bool found = bytes && contains(bytes, size, key);
 
 	free(bytes);
 	return found;

@@ -56,12 +56,15 @@ void gpumon_doctor_source(struct gpumon_doctor *doctor, const struct gpumon_erro
 			"bpf, from when a command begins: CAP_BPF, CAP_PERFMON and BTF are there; the module does not answer (%s)%s%s",
 			gpumon_error_word(module->code), joined, hindrance);
 	} else {
-		gpumon_doctor_add(doctor, GPUMON_DOCTOR_FAIL, "source",
-				  gpumon_doctor_no_modules(doctor) ?
-					  "fix what keeps BPF from working" :
-					  "load the module, or fix what keeps BPF from working",
-				  "neither the module (%s)%s%s nor bpf: %s",
-				  gpumon_error_word(module->code), joined, hindrance, bpf->message);
+		gpumon_doctor_add(
+			doctor, GPUMON_DOCTOR_FAIL, "source",
+			gpumon_doctor_no_modules(doctor) ?
+				"fix what keeps BPF from working" :
+			module->code == GPUMON_ERROR_NOT_BUILT ?
+				"build the module with netlink, or fix what keeps BPF from working" :
+				"load the module, or fix what keeps BPF from working",
+			"neither the module (%s)%s%s nor bpf: %s", gpumon_error_word(module->code),
+			joined, hindrance, bpf->message);
 	}
 }
 

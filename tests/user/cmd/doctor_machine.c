@@ -9,6 +9,7 @@
 #include "lib/version.h"
 
 char machine_root[64];
+const struct gpumon_info *machine_module;
 
 char *machine_place(const char *path)
 {
@@ -103,7 +104,7 @@ int machine_teardown(void **state)
 
 struct gpumon_doctor machine_look(void)
 {
-	struct gpumon_doctor doctor = { .root = machine_root };
+	struct gpumon_doctor doctor = { .root = machine_root, .module = machine_module };
 
 	gpumon_doctor_machine(&doctor);
 	gpumon_doctor_module(&doctor);

@@ -9,15 +9,18 @@
 #define MACHINE_RELEASE "6.1.0-44-amd64"
 
 /* Everything that gpumon uses. */
-#define MACHINE_CONFIG                                                                     \
-	"# Linux/x86 6.1 Kernel Configuration\n"                                           \
-	"CONFIG_64BIT=y\nCONFIG_MODULES=y\nCONFIG_NET=y\nCONFIG_TRACEPOINTS=y\n"           \
-	"CONFIG_RING_BUFFER=y\nCONFIG_KPROBES=y\nCONFIG_KRETPROBES=y\nCONFIG_DEBUG_FS=y\n" \
-	"CONFIG_DEBUG_INFO_BTF=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\nCONFIG_CGROUPS=y\n"     \
-	"CONFIG_BPF_SYSCALL=y\nCONFIG_PERF_EVENTS=y\nCONFIG_UPROBE_EVENTS=y\n"             \
+#define MACHINE_CONFIG                                                                 \
+	"# Linux/x86 6.1 Kernel Configuration\n"                                       \
+	"CONFIG_64BIT=y\nCONFIG_MODULES=y\nCONFIG_NET=y\nCONFIG_TRACEPOINTS=y\n"       \
+	"CONFIG_RING_BUFFER=y\nCONFIG_KPROBES=y\nCONFIG_DEBUG_FS=y\n"                  \
+	"CONFIG_DEBUG_INFO_BTF=y\nCONFIG_DEBUG_INFO_BTF_MODULES=y\nCONFIG_CGROUPS=y\n" \
+	"CONFIG_BPF_SYSCALL=y\nCONFIG_PERF_EVENTS=y\nCONFIG_UPROBE_EVENTS=y\n"         \
+	"CONFIG_KALLSYMS_ALL=y\nCONFIG_MODULE_UNLOAD=y\nCONFIG_SMP=y\n"                \
 	"CONFIG_DRM_SCHED=m\n"
 
 extern char machine_root[64];
+/* What the module says of itself, NULL: it does not answer. */
+extern const struct gpumon_info *machine_module;
 
 /* Create a machine without problems, and remove it. */
 int machine_setup(void **state);

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "doctor_machine.h"
+#include "driver/client.h"
 #include "lib/version.h"
 
 #define SECURE_BOOT "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -28,10 +29,12 @@ static void all_is_well(void **state)
 static void kernels(void **state)
 {
 	(void)state;
-	machine_put("/proc/sys/kernel/osrelease", "5.10.0-8-amd64\n");
-	machine_expect("kernel", GPUMON_DOCTOR_FAIL, "5.10.0-8-amd64");
-	machine_put("/proc/sys/kernel/osrelease", "6.0.19\n");
+	machine_put("/proc/sys/kernel/osrelease", "4.19.0-27-amd64\n");
+	machine_expect("kernel", GPUMON_DOCTOR_FAIL, "4.19.0-27-amd64");
+	machine_put("/proc/sys/kernel/osrelease", "5.9.16\n");
 	machine_expect("kernel", GPUMON_DOCTOR_FAIL, "older");
+	machine_put("/proc/sys/kernel/osrelease", "5.10.0-8-amd64\n");
+	machine_expect("kernel", GPUMON_DOCTOR_OK, "5.10.0-8-amd64");
 	machine_put("/proc/sys/kernel/osrelease", "7.2.3+deb13-amd64\n");
 	machine_expect("kernel", GPUMON_DOCTOR_OK, "7.2.3");
 	machine_take_away("/proc/sys/kernel/osrelease");
@@ -56,6 +59,9 @@ static void debugfs(void **state)
 	machine_expect("debugfs", GPUMON_DOCTOR_WARN, "not mounted");
 	/* By BPF it does work. */
 	machine_expect("debugfs", GPUMON_DOCTOR_WARN, "\"trace\" does not work with the module");
+	machine_put("/proc/cmdline", "quiet debugfs=off\n");
+	machine_expect("debugfs", GPUMON_DOCTOR_WARN, "switched off by the kernel's command line");
+	machine_take_away("/proc/cmdline");
 	machine_take_away("/proc/self/mounts");
 	machine_expect("debugfs", GPUMON_DOCTOR_WARN, "not mounted");
 }
@@ -89,6 +95,14 @@ static void secure_boot(void **state)
 	machine_expect("module-signature", GPUMON_DOCTOR_WARN, "enforced");
 }
 
+static void expect_none(const char *name)
+{
+	struct gpumon_doctor doctor = machine_look();
+
+	assert_null(machine_find_if_there(&doctor, name));
+	gpumon_doctor_free(&doctor);
+}
+
 static void kprobes_and_tracepoints(void **state)
 {
 	(void)state;
@@ -98,7 +112,9 @@ static void kprobes_and_tracepoints(void **state)
 	machine_expect("kprobes", GPUMON_DOCTOR_OK, "built in");
 	machine_put("/boot/config-" MACHINE_RELEASE,
 		    "# CONFIG_KPROBES is not set\n# CONFIG_TRACEPOINTS is not set\n");
-	machine_expect("kprobes", GPUMON_DOCTOR_WARN, "not built in");
+	/* One line each. */
+	machine_expect("CONFIG_KPROBES", GPUMON_DOCTOR_WARN, "only Xids are seen");
+	expect_none("kprobes");
 	machine_expect("tracepoints", GPUMON_DOCTOR_FAIL, "not built in");
 	/* Without a configuration, root finds it out in debugfs and tracefs. */
 	machine_take_away("/boot");
@@ -150,7 +166,7 @@ static void expect_missing(const char *const *names, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct gpumon_doctor_check *check = machine_find(&doctor, names[i]);
 
-		assert_int_not_equal(check->level, GPUMON_DOCTOR_OK);
+		assert_true(check->level != GPUMON_DOCTOR_OK || !strcmp(names[i], "CONFIG_SMP"));
 		assert_non_null(check->advice);
 	}
 	gpumon_doctor_free(&doctor);
@@ -180,12 +196,15 @@ static void options_one_by_one(void **state)
 		{ "CONFIG_MODULES", GPUMON_DOCTOR_FAIL, "no module" },
 		{ "CONFIG_NET", GPUMON_DOCTOR_FAIL, "does not build" },
 		{ "CONFIG_RING_BUFFER", GPUMON_DOCTOR_FAIL, "does not build" },
-		{ "CONFIG_KRETPROBES", GPUMON_DOCTOR_WARN, "not seen by the module" },
+		{ "CONFIG_KPROBES", GPUMON_DOCTOR_WARN, "only Xids are seen" },
 		{ "CONFIG_DEBUG_INFO_BTF_MODULES", GPUMON_DOCTOR_WARN, "unknown" },
 		{ "CONFIG_CGROUPS", GPUMON_DOCTOR_WARN, "container" },
 		{ "CONFIG_BPF_SYSCALL", GPUMON_DOCTOR_WARN, "no BPF" },
 		{ "CONFIG_PERF_EVENTS", GPUMON_DOCTOR_WARN, "record -p" },
 		{ "CONFIG_UPROBE_EVENTS", GPUMON_DOCTOR_WARN, "record -p" },
+		{ "CONFIG_KALLSYMS_ALL", GPUMON_DOCTOR_WARN, "jobs have no process" },
+		{ "CONFIG_MODULE_UNLOAD", GPUMON_DOCTOR_WARN, "until the next boot" },
+		{ "CONFIG_SMP", GPUMON_DOCTOR_OK, "nothing is lost" },
 	};
 
 	(void)state;
@@ -242,6 +261,66 @@ static void where_the_configuration_is(void **state)
 	expect_missing(NULL, 0);
 	machine_take_away("/sys/kernel/debug");
 	expect_missing(&debugfs, 1);
+	expect_none("debugfs");
+}
+
+/* The module knows its kernel: no configuration is needed, and none is believed more. */
+static void as_the_module_says(void **state)
+{
+	static const char *const lost[] = { "CONFIG_CGROUPS", "CONFIG_SMP" };
+	struct gpumon_info info = { .version = strdup(GPUMON_VERSION) };
+
+	(void)state;
+	machine_module = &info;
+	machine_take_away("/boot");
+	machine_expect("kernel-config", GPUMON_DOCTOR_OK, "as the module says");
+	for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+		gpumon_info_add_missing_option(&info)->option = strdup(lost[i]);
+	expect_missing(lost, sizeof(lost) / sizeof(lost[0]));
+	machine_expect("CONFIG_CGROUPS", GPUMON_DOCTOR_WARN, "not in this kernel: processes have");
+	expect_none("kernel-config");
+	put_compressed("/proc/config.gz", MACHINE_CONFIG);
+	machine_expect("CONFIG_CGROUPS", GPUMON_DOCTOR_WARN, "not in this kernel");
+	/* One of another version knows other options. */
+	info.version[0]++;
+	machine_expect("kernel-config", GPUMON_DOCTOR_OK, "/proc/config.gz");
+	machine_module = NULL;
+	gpumon_info_clear(&info);
+}
+
+/* Without kprobes one line says so, not one for each probe. */
+static void probes_without_kprobes(void **state)
+{
+	struct gpumon_doctor doctor = { .root = "" };
+	struct gpumon_model model = { 0 };
+	struct gpumon_group *group = gpumon_model_add_group(&model);
+
+	(void)state;
+	group->name = strdup("drm_sched");
+	group->state = gpumon_value_of(GPUMON_ATTACH_STATE_ATTACHED);
+	for (unsigned int kind = 0; kind < 3; kind++) {
+		struct gpumon_probe *probe = gpumon_group_add_probe(group);
+
+		assert_true(asprintf(&probe->name, "probe%u", kind) > 0);
+		probe->kind = gpumon_value_of(kind);
+		probe->state = gpumon_value_of(GPUMON_ATTACH_STATE_FAILED);
+	}
+	gpumon_doctor_model(&doctor, &model);
+	for (unsigned int kind = 0; kind < 3; kind++)
+		assert_int_equal(machine_find(&doctor, kind == 0 ? "probe probe0" :
+						       kind == 1 ? "probe probe1" :
+								   "probe probe2")
+					 ->level,
+				 GPUMON_DOCTOR_FAIL);
+	gpumon_doctor_free(&doctor);
+	gpumon_doctor_add(&doctor, GPUMON_DOCTOR_WARN, "CONFIG_KPROBES", NULL,
+			  "not in this kernel");
+	gpumon_doctor_model(&doctor, &model);
+	assert_int_equal(machine_find(&doctor, "probe probe0")->level, GPUMON_DOCTOR_FAIL);
+	assert_null(machine_find_if_there(&doctor, "probe probe1"));
+	assert_null(machine_find_if_there(&doctor, "probe probe2"));
+	gpumon_doctor_free(&doctor);
+	gpumon_model_free(&model);
 }
 
 static void no_configuration(void **state)
@@ -415,6 +494,63 @@ static void what_is_not_seen(void **state)
 	machine_expect("rocm", GPUMON_DOCTOR_WARN, "does not pass drm_sched");
 	machine_put("/sys/module/amdgpu/parameters/user_queue", "-1\n");
 	machine_expect("amdgpu-user-queues", GPUMON_DOCTOR_WARN, "past drm_sched");
+}
+
+#define STATS "/sys/kernel/debug/gpumon/stats"
+#define STATS_BEGIN                                                                            \
+	"# groups\ngroup state reason\ndrm_sched attached -\n# gpumon\nkey value\nversion 1\n" \
+	"not_seen ROCm/KFD_compute\n"
+
+static void what_the_module_was_built_without(void **state)
+{
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	machine_take_away(STATS);
+	expect_none("left-out");
+	machine_put(STATS, STATS_BEGIN "# processes\npid id comm\n");
+	expect_none("left-out");
+	/* No other section has it. */
+	machine_put(STATS, "left_out netlink\n" STATS_BEGIN "# processes\nleft_out netlink\n");
+	expect_none("left-out");
+	machine_put(STATS, STATS_BEGIN "left_out alerts\n# processes\n");
+	machine_expect("left-out", GPUMON_DOCTOR_WARN,
+		       "the module was built without alerts (ALERTS=no: ");
+	machine_expect_advice("left-out", "without these variables");
+	machine_put(STATS, STATS_BEGIN "left_out events,amdgpu,nvidia\n# processes\n");
+	machine_expect(
+		"left-out", GPUMON_DOCTOR_WARN,
+		"without events (EVENTS=no: no trace), groups that are not in DRIVERS: amdgpu, nvidia");
+	/* Of a module that is not loaded there is no file; one of another system says nothing. */
+	machine_take_away("/sys/module/gpumon");
+	expect_none("left-out");
+	machine_put("/sys/module/gpumon/version", GPUMON_VERSION "\n");
+
+	machine_put(STATS, STATS_BEGIN "left_out netlink,events,alerts,i915\n# processes\n");
+	machine_expect("left-out", GPUMON_DOCTOR_WARN, "without netlink (NETLINK=no: no stat, ");
+	assert_int_equal(gpumon_client_loaded_without_family(machine_root, &err), -1);
+	assert_int_equal(err.code, GPUMON_ERROR_NOT_BUILT);
+	assert_int_equal(err.status, GPUMON_EXIT_IMPOSSIBLE);
+	assert_non_null(strstr(err.message, "is loaded, but it was built without netlink"));
+	assert_non_null(strstr(err.message, "\"cat " STATS "\" has the numbers"));
+}
+
+/* Otherwise the network namespace is in the way; that netlink was left out is only said to be possible. */
+static void a_module_that_is_not_reachable(void **state)
+{
+	struct gpumon_error err = { 0 };
+
+	(void)state;
+	machine_put(STATS, STATS_BEGIN "left_out events\n# processes\n");
+	assert_int_equal(gpumon_client_loaded_without_family(machine_root, &err), -1);
+	assert_int_equal(err.code, GPUMON_ERROR_NAMESPACE);
+	assert_null(strstr(err.message, "built without"));
+	machine_take_away(STATS);
+	assert_int_equal(gpumon_client_loaded_without_family(machine_root, &err), -1);
+	assert_int_equal(err.code, GPUMON_ERROR_NAMESPACE);
+	assert_non_null(strstr(err.message, "network namespace"));
+	assert_non_null(strstr(err.message,
+			       "or it was built without netlink: then, as root, \"cat " STATS));
 }
 
 static void groups_and_probes(void **state)
@@ -672,12 +808,16 @@ int main(void)
 		TEST(options_one_by_one),
 		TEST(where_the_configuration_is),
 		TEST(no_configuration),
+		TEST(as_the_module_says),
+		TEST(probes_without_kprobes),
 		TEST(permission),
 		TEST(gpu_scheduler),
 		TEST(gpu_scheduler_built_in),
 		TEST(module_states),
 		TEST(kernels_that_load_no_module),
 		TEST(what_is_not_seen),
+		TEST(what_the_module_was_built_without),
+		TEST(a_module_that_is_not_reachable),
 		TEST(groups_and_probes),
 		TEST(layouts_of_drivers_that_are_there),
 		TEST(the_command_itself),

@@ -154,6 +154,26 @@ static void opencl(void **state)
 	machine_expect("opencl", GPUMON_DOCTOR_WARN, "no layers");
 }
 
+static void opengl(void **state)
+{
+	(void)state;
+	machine_expect("opengl", GPUMON_DOCTOR_OK, "no program presents with OpenGL");
+	machine_put("/usr/lib64/libGL.so.1", "");
+	machine_expect("opengl", GPUMON_DOCTOR_OK,
+		       "/usr/lib64/libGL.so.1: \"record --gl\" records");
+}
+
+static void vulkan(void **state)
+{
+	(void)state;
+	unsetenv("VK_LAYER_PATH");
+	machine_expect("vulkan", GPUMON_DOCTOR_OK, "no program uses Vulkan");
+	machine_put("/usr/lib64/libvulkan.so.1", "VK_LAYER_PATH");
+	machine_expect("vulkan", GPUMON_DOCTOR_WARN, "/usr/lib64/libvulkan.so.1 does not know");
+	machine_put("/usr/lib64/libvulkan.so.1", "VK_LAYER_PATH VK_ADD_LAYER_PATH");
+	machine_expect("vulkan", GPUMON_DOCTOR_OK, "/usr/lib64/libvulkan.so.1");
+}
+
 #define ZE "/usr/lib/x86_64-linux-gnu/libze_"
 
 static void level_zero(void **state)
@@ -253,6 +273,8 @@ int main(void)
 		TEST(windows_has_the_driver),
 		TEST(cupti),
 		TEST(opencl),
+		TEST(vulkan),
+		TEST(opengl),
 		TEST(who_may_sample),
 		TEST(level_zero),
 		TEST(hip),
