@@ -21,7 +21,7 @@ in
     inherit version src;
     nativeBuildInputs = [ clang pkgs.bpftools pkgs.pkg-config ];
     buildInputs = with pkgs; [
-      elfutils json_c level-zero libbpf libiberty libmicrohttpd libnl libxcrypt opencl-headers sqlite zlib zstd
+      elfutils json_c level-zero libbpf libiberty libmicrohttpd libnl libxcrypt opencl-headers sqlite vulkan-headers zlib zstd
     ];
     enableParallelBuilding = true;
     makeFlags = [ "PREFIX=$(out)" "CLANG=${clang}/bin/clang" "CUDA=${cuda}" ];

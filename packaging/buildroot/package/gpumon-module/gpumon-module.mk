@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
+
+GPUMON_MODULE_SITE = $(BR2_EXTERNAL_GPUMON_PATH)/../..
+GPUMON_MODULE_SITE_METHOD = local
+GPUMON_MODULE_OVERRIDE_SRCDIR_RSYNC_EXCLUSIONS = $(GPUMON_SOURCE_EXCLUSIONS)
+GPUMON_MODULE_LICENSE = GPL-2.0
+GPUMON_MODULE_LICENSE_FILES = LICENSE LICENSES/GPL-2.0-only.txt
+
+GPUMON_MODULE_DRIVERS = \
+	$(if $(BR2_PACKAGE_GPUMON_MODULE_DRM_SCHED),drm_sched) \
+	$(if $(BR2_PACKAGE_GPUMON_MODULE_DRM_VBLANK),drm_vblank) \
+	$(if $(BR2_PACKAGE_GPUMON_MODULE_AMDGPU),amdgpu) \
+	$(if $(BR2_PACKAGE_GPUMON_MODULE_I915),i915) \
+	$(if $(BR2_PACKAGE_GPUMON_MODULE_NVIDIA),nvidia)
+
+# None is all to the module.
+ifeq ($(BR2_PACKAGE_GPUMON_MODULE)$(BR_BUILDING):$(strip $(GPUMON_MODULE_DRIVERS)),yy:)
+$(error gpumon-module: choose a driver in its menu)
+endif
+
+GPUMON_MODULE_MODULE_MAKE_OPTS = \
+	INSTALL_MOD_DIR=extra \
+	DRIVERS="$(strip $(GPUMON_MODULE_DRIVERS))" \
+	NETLINK=$(if $(BR2_PACKAGE_GPUMON_MODULE_NETLINK),yes,no) \
+	DEBUGFS=$(if $(BR2_PACKAGE_GPUMON_MODULE_DEBUGFS),yes,no) \
+	EVENTS=$(if $(BR2_PACKAGE_GPUMON_MODULE_EVENTS),yes,no) \
+	ALERTS=$(if $(BR2_PACKAGE_GPUMON_MODULE_ALERTS),yes,no) \
+	HISTOGRAMS=$(if $(BR2_PACKAGE_GPUMON_MODULE_SHARED_HISTOGRAMS),shared,own)
+
+# What it sees comes from tracepoints, and what has none from kprobes.
+define GPUMON_MODULE_LINUX_CONFIG_FIXUPS
+	$(call KCONFIG_ENABLE_OPT,CONFIG_FTRACE)
+	$(call KCONFIG_ENABLE_OPT,CONFIG_ENABLE_DEFAULT_TRACERS)
+	$(call KCONFIG_ENABLE_OPT,CONFIG_KPROBES)
+	$(if $(BR2_PACKAGE_GPUMON_MODULE_DEBUGFS),
+		$(call KCONFIG_ENABLE_OPT,CONFIG_DEBUG_FS))
+endef
+
+ifeq ($(BR2_PACKAGE_GPUMON_MODULE_AUTOLOAD),y)
+define GPUMON_MODULE_INSTALL_AUTOLOAD
+	mkdir -p $(TARGET_DIR)/etc/modules-load.d
+	echo gpumon > $(TARGET_DIR)/etc/modules-load.d/gpumon.conf
+endef
+endif
+
+ifneq ($(call qstrip,$(BR2_PACKAGE_GPUMON_MODULE_PARAMETERS)),)
+define GPUMON_MODULE_INSTALL_PARAMETERS
+	mkdir -p $(TARGET_DIR)/etc/modprobe.d
+	echo "options gpumon $(call qstrip,$(BR2_PACKAGE_GPUMON_MODULE_PARAMETERS))" \
+		> $(TARGET_DIR)/etc/modprobe.d/gpumon.conf
+endef
+endif
+
+define GPUMON_MODULE_INSTALL_TARGET_CMDS
+	$(GPUMON_MODULE_INSTALL_AUTOLOAD)
+	$(GPUMON_MODULE_INSTALL_PARAMETERS)
+endef
+
+$(eval $(kernel-module))
+$(eval $(generic-package))
