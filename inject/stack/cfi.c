@@ -464,8 +464,12 @@ struct machine {
 	uint64_t address;
 };
 
-static void set_cfa(struct inject_cfi_row *row, uint64_t number, int64_t offset)
+static void set_cfa(struct machine *machine, uint64_t number, int64_t offset)
 {
+	struct inject_cfi_row *row = machine->row;
+
+	if (number == INJECT_DWARF_RBP && !row->base_set)
+		row->base_set = machine->location;
 	row->cfa_expression = false;
 	row->cfa_register = number < INJECT_DWARF_REGISTERS ? (uint8_t)number : UINT8_MAX;
 	row->cfa = (struct inject_cfi_value){ .offset = offset };
@@ -553,16 +557,16 @@ static bool run_extended_instruction(struct machine *machine, struct inject_cfi_
 		break;
 	case CFA_DEF_CFA:
 		number = inject_cfi_uleb(program);
-		set_cfa(row, number, (int64_t)inject_cfi_uleb(program));
+		set_cfa(machine, number, (int64_t)inject_cfi_uleb(program));
 		break;
 	case CFA_DEF_CFA_SF:
 		number = inject_cfi_uleb(program);
-		set_cfa(row, number, inject_cfi_sleb(program) * factor);
+		set_cfa(machine, number, inject_cfi_sleb(program) * factor);
 		break;
 	case CFA_DEF_CFA_REGISTER:
 		if (row->cfa_expression)
 			return false;
-		set_cfa(row, inject_cfi_uleb(program), row->cfa.offset);
+		set_cfa(machine, inject_cfi_uleb(program), row->cfa.offset);
 		break;
 	case CFA_DEF_CFA_OFFSET:
 		if (row->cfa_expression)

@@ -299,6 +299,7 @@ struct inject_cfi_value {
  * @cfa_register: number
  * @start: of the code that the row's entry is for, mostly a function
  * @end: its end
+ * @base_set: where the CFA was first told by rbp, behind the instruction that has set it; 0: it was not
  * @cfa: offset, or the expression
  * @registers: by DWARF's numbers
  */
@@ -308,6 +309,7 @@ struct inject_cfi_row {
 	uint8_t cfa_register;
 	uint64_t start;
 	uint64_t end;
+	uint64_t base_set;
 	struct inject_cfi_value cfa;
 	struct inject_cfi_value registers[INJECT_DWARF_REGISTERS];
 };

@@ -169,9 +169,10 @@ static bool copy_code(void *data, uint64_t address, void *to, size_t size)
 }
 
 /*
- * rbp of a function that keeps a frame pointer, where nobody has saved it: the function's begin says how far
- * it is from rsp, unless rsp was moved since. It is right if behind it there is a return address of a call of
- * this function. Where it is one of a call by a pointer, the walk has to come to the end of the stack as well.
+ * rbp of a function that keeps a frame pointer, where nobody has saved it: the instructions behind the one that has
+ * set it say how far it is from rsp (user/abi/instructions.c). It is right if behind it there is a return address of
+ * a call of this function. Where it is one of a call by a pointer, the walk has to come to the end of the stack as
+ * well.
  */
 static enum gpumon_code_call find_base(struct inject_stack_other *other, uint64_t salt,
 				       struct inject_stack_state *state)
@@ -185,7 +186,7 @@ static enum gpumon_code_call find_base(struct inject_stack_other *other, uint64_
 		return GPUMON_CODE_NO_CALL;
 	inject_stack_foreign = (struct inject_stack_foreign){ .is_foreign = true };
 	if (inject_rule_row(state->frame, salt, &row) &&
-	    gpumon_code_frame_size(&reader, row.start, state->frame, &size) &&
+	    gpumon_code_frame_size(&reader, row.base_set, state->frame, &size) &&
 	    inject_stack_load(&other->thread, state->stack + size, &outward) &&
 	    inject_stack_load(&other->thread, state->stack + size + 8, &back))
 		call = gpumon_code_call_to(&reader, gpumon_return_address(back), row.start);

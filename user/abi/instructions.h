@@ -28,13 +28,13 @@ bool gpumon_code_ends_with_call(const uint8_t bytes[GPUMON_CALL_MAX]);
 /**
  * gpumon_code_frame_size - how far below rbp rsp is, in a function that keeps a frame pointer
  * @reader: memory
- * @start: of the function
- * @end: an address in it, behind a call
- * @size: set to it, as far as the function's begin says
+ * @set: behind the instruction that has set rbp to rsp, by call frame information
+ * @end: where the thread is, behind a call
+ * @size: set to it, in bytes
  *
- * Return: false where it does not, or the function cannot be read.
+ * Return: false where the instructions do not say it, or cannot be read.
  */
-bool gpumon_code_frame_size(const struct gpumon_code_reader *reader, uint64_t start, uint64_t end,
+bool gpumon_code_frame_size(const struct gpumon_code_reader *reader, uint64_t set, uint64_t end,
 			    uint64_t *size);
 
 /* What is known of a call in front of a return address. */
