@@ -54,6 +54,8 @@ void inject_call_path_compared(uint64_t *all, uint64_t *wrong);
 #define INJECT_CLASS_COPY     4u
 #define INJECT_CLASS_SET      8u
 #define INJECT_CLASS_BLOCKING 16u
+/* Compiles code for the GPU. */
+#define INJECT_CLASS_COMPILE 32u
 /* A launch that waits for the GPU, as a copy to the host does. */
 #define INJECT_CLASS_WAITS 64u
 #define INJECT_CLASS_LAUNCH \
@@ -62,7 +64,7 @@ void inject_call_path_compared(uint64_t *all, uint64_t *wrong);
 static inline bool inject_call_needs_stack(uint16_t class)
 {
 	return (inject_session.record & GPUMON_RECORD_STACKS) &&
-	       (class & (INJECT_CLASS_LAUNCH | INJECT_CLASS_BLOCKING));
+	       (class & (INJECT_CLASS_LAUNCH | INJECT_CLASS_BLOCKING | INJECT_CLASS_COMPILE));
 }
 
 /**
@@ -82,6 +84,7 @@ static inline bool inject_call_is_wanted(uint16_t class)
 	return INJECT_LIKELY(class & INJECT_CLASS_LAUNCH) ||
 	       (atomic_load(&inject_session.recording) &&
 		((inject_session.record & GPUMON_RECORD_ALL_CALLS) ||
+		 (class & INJECT_CLASS_COMPILE) ||
 		 (class & INJECT_CLASS_BLOCKING &&
 		  inject_session.record &
 			  (GPUMON_RECORD_BLOCKING | GPUMON_RECORD_SYNCHRONISATION))));

@@ -4,9 +4,6 @@
 /* The kernel changes the speed of its clocks by 500 ppm at most. */
 #define SLEW 2000u
 
-/* Two crystals differ by less than 20 ppm while a program runs. */
-#define DRIFT 50000u
-
 static const struct {
 	uint32_t source;
 	clockid_t id;
@@ -92,7 +89,7 @@ static void move_bounds(struct inject_clock *clock, uint64_t begin_ns, int64_t l
 	int64_t slack;
 
 	if (clock->has_bounds && begin_ns > clock->bounds_ns) {
-		slack = (int64_t)((begin_ns - clock->bounds_ns) / DRIFT);
+		slack = (int64_t)((begin_ns - clock->bounds_ns) / INJECT_CLOCK_DRIFT);
 		clock->low -= slack;
 		clock->high += slack;
 		/* So that short times add up. */
@@ -112,15 +109,11 @@ static void move_bounds(struct inject_clock *clock, uint64_t begin_ns, int64_t l
 		clock->high = high;
 }
 
-void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t end_ns,
-			uint64_t queued)
+void inject_clock_bound(struct inject_clock *clock, uint64_t begin_ns, int64_t low, int64_t high)
 {
-	int64_t low = (int64_t)(begin_ns - queued), high = (int64_t)(end_ns - queued);
 	uint64_t age = sample_ns > begin_ns ? sample_ns - begin_ns : 0, error;
 	size_t i;
 
-	if (!queued || end_ns < begin_ns)
-		return;
 	for (i = 0; i < CLOCKS; i++) {
 		error = i ? samples[i].error + age / SLEW : 0;
 		if (samples[i].offset + (int64_t)error < low ||
@@ -129,6 +122,14 @@ void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t 
 	}
 	move_bounds(clock, begin_ns, low, high);
 	choose_clock(clock);
+}
+
+void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t end_ns,
+			uint64_t queued)
+{
+	if (queued && end_ns >= begin_ns)
+		inject_clock_bound(clock, begin_ns, (int64_t)(begin_ns - queued),
+				   (int64_t)(end_ns - queued));
 }
 
 void inject_clock_name(struct inject_clock *clock, uint32_t source)

@@ -9,6 +9,9 @@
 
 #include "thread.h"
 
+/* Two crystals differ by less than 20 ppm while a program runs: one part of so many. */
+#define INJECT_CLOCK_DRIFT 50000u
+
 /**
  * struct inject_clock - of a device
  * @excluded: bits of enum gpumon_clock_source: clocks that it is not
@@ -51,6 +54,15 @@ void inject_clock_sample(void);
  */
 void inject_clock_learn(struct inject_clock *clock, uint64_t begin_ns, uint64_t end_ns,
 			uint64_t queued);
+
+/**
+ * inject_clock_bound - inject_clock_learn() where two times are known
+ * @clock: of the device
+ * @begin_ns: of the call, to which the bounds belong
+ * @low: the offset is not lower
+ * @high: nor higher
+ */
+void inject_clock_bound(struct inject_clock *clock, uint64_t begin_ns, int64_t low, int64_t high);
 
 /* Another way to know it: it is one of the system's clocks. After inject_clock_sample(). */
 void inject_clock_name(struct inject_clock *clock, uint32_t source);

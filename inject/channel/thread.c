@@ -100,6 +100,7 @@ struct inject_thread *inject_thread_new(void)
 	thread->tid = inject_tid();
 	thread->ours = false;
 	thread->hashed = 0;
+	thread->is_presenting = false;
 	atomic_store(&thread->generation, 0);
 	/* So that end_thread() runs, once more if callbacks follow it. */
 	if (pthread_setspecific(key, thread)) {

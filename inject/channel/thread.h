@@ -55,6 +55,14 @@ struct inject_session {
 
 extern struct inject_session inject_session INJECT_HIDDEN;
 
+/* Whether this is the first time in the capture. @last: the number of the capture of the last time. */
+static inline bool inject_first_in_capture(_Atomic uint32_t *last)
+{
+	uint32_t generation = atomic_load(&inject_session.generation);
+
+	return atomic_exchange(last, generation) != generation;
+}
+
 /* Whether a call that begins now gets a record, for APIs that have no hook to switch off. */
 static inline bool inject_session_takes_calls(void)
 {
@@ -138,6 +146,7 @@ struct inject_range {
  * @skip: so many launches are left out before --sample takes one
  * @chance: for inject_random()
  * @commands: block that the thread fills, of a backend that has to ask for each operation's end
+ * @is_presenting: in a call that presents an image with OpenGL
  * @scratch: for one call of an API: arguments that a backend changes
  */
 struct inject_thread {
@@ -159,6 +168,7 @@ struct inject_thread {
 	uint32_t skip;
 	uint32_t chance;
 	void *commands;
+	bool is_presenting;
 	uint64_t scratch[8];
 };
 

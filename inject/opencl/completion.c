@@ -199,12 +199,10 @@ static uint32_t count_groups(uint64_t global, uint32_t local)
 /* Once in a capture, where its program uses them. */
 static void say_of_buffers(struct inject_thread *thread)
 {
-	static uint32_t said_in;
-	uint32_t generation = atomic_load(&inject_session.generation);
+	static _Atomic uint32_t said_in;
 
-	if (said_in == generation)
+	if (!inject_first_in_capture(&said_in))
 		return;
-	said_in = generation;
 	inject_session_note(
 		thread, 0,
 		"kernels in an OpenCL command buffer have no times of their own, and the buffer has the one that its driver gives: pocl gives that of a marker behind the kernels");

@@ -165,7 +165,7 @@ static const char *platform_text(cl_platform_id platform, cl_platform_info what,
 	return text;
 }
 
-static bool is_new_platform(cl_platform_id platform, uint32_t generation)
+static bool is_new_platform(cl_platform_id platform)
 {
 	cl_platform_id there;
 	unsigned int i;
@@ -175,17 +175,16 @@ static bool is_new_platform(cl_platform_id platform, uint32_t generation)
 		if (!atomic_compare_exchange_strong(&platforms[i], &there, platform) &&
 		    there != platform)
 			continue;
-		return atomic_exchange(&platform_generations[i], generation) != generation;
+		return inject_first_in_capture(&platform_generations[i]);
 	}
 	return true;
 }
 
-static void write_platform(struct inject_thread *thread, cl_platform_id platform,
-			   uint32_t generation)
+static void write_platform(struct inject_thread *thread, cl_platform_id platform)
 {
 	char name[256], version[256];
 
-	if (!is_new_platform(platform, generation))
+	if (!is_new_platform(platform))
 		return;
 	inject_api_write(thread, GPUMON_API_OPENCL, "OpenCL",
 			 platform_text(platform, CL_PLATFORM_VERSION, version, sizeof(version)),
@@ -245,14 +244,13 @@ static void write_device(struct inject_thread *thread, const struct inject_openc
 
 void inject_opencl_records_queue(struct inject_thread *thread, struct inject_opencl_queue *queue)
 {
-	uint32_t generation = atomic_load(&inject_session.generation);
 	cl_platform_id platform = NULL;
 
-	if (atomic_exchange(&queue->generation, generation) == generation)
+	if (!inject_first_in_capture(&queue->generation))
 		return;
-	if (atomic_exchange(&queue->device->generation, generation) != generation) {
+	if (inject_first_in_capture(&queue->device->generation)) {
 		if (ASK_DEVICE(queue->device->handle, CL_DEVICE_PLATFORM, &platform))
-			write_platform(thread, platform, generation);
+			write_platform(thread, platform);
 		write_device(thread, queue->device);
 	}
 	inject_stream_write(thread, queue->device->id, queue->context, queue->id);

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 /*
  * libgpumon-preload.so is preloaded into programs that may use Level Zero or HIP, whose libraries load no
- * other one that a variable names. It needs no library itself, so that a program starts with it whatever
- * C library it has. It loads gpumon's library, which needs glibc, when the program initialises one of
- * these APIs; a program that does not stays without it. Programs of 32 bits get an empty one.
+ * other one that a variable names. libgpumon-preload-gl.so has OpenGL (gl.c) as well, and is preloaded in its place
+ * with "record --gl". Both need no library, so that a program starts with them whatever C library it has. They
+ * load gpumon's library, which needs glibc, when the program initialises one of these APIs, or presents an image; a
+ * program that does not stays without it. Programs of 32 bits get an empty one.
  */
 #ifdef __LP64__
 
-/* Of the C library, which may lack them. */
-#define OPTIONAL __attribute__((weak))
-#define EXPORT	 __attribute__((visibility("default")))
+#include "preload.h"
 
 /* The same in each C library for Linux. */
 #define RTLD_NOW    2
 #define RTLD_NOLOAD 4
-#define RTLD_NEXT   ((void *)-1l)
 
 #define ZE_SUCCESS	 0
 #define ZE_UNINITIALIZED 0x78000001
@@ -31,7 +29,6 @@ struct library_of_address {
 };
 
 void *dlopen(const char *file, int mode) OPTIONAL;
-void *dlsym(void *handle, const char *name) OPTIONAL;
 int dlclose(void *handle) OPTIONAL;
 char *dlerror(void) OPTIONAL;
 int dladdr(const void *address, struct library_of_address *library) OPTIONAL;
@@ -103,21 +100,23 @@ static void *load_library(void)
 	return loaded;
 }
 
+void *preload_function(const char *name)
+{
+	void *library = load_library();
+
+	return library ? dlsym(library, name) : 0;
+}
+
 /* @name: what gpumon's library has for an API, if it was built with that. */
 static void enter(const char *name)
 {
-	void *library = load_library();
-	void (*function)(void) = library ? (void (*)(void))dlsym(library, name) : 0;
+	void (*function)(void) = (void (*)(void))preload_function(name);
 
 	if (function)
 		function();
 }
 
-/*
- * What a program would have called: of the libraries that all see, or of those that only the caller sees,
- * as in Python.
- */
-static void *find_below(const char *name, const void *caller)
+void *preload_below(const char *name, const void *caller)
 {
 	struct library_of_address of_caller = { 0 };
 	void *found, *handle;
@@ -138,7 +137,7 @@ static void *find_below(const char *name, const void *caller)
 EXPORT int zeInit(unsigned int flags)
 {
 	int (*below)(unsigned int) =
-		(int (*)(unsigned int))find_below("zeInit", __builtin_return_address(0));
+		(int (*)(unsigned int))preload_below("zeInit", __builtin_return_address(0));
 	int result = below ? below(flags) : ZE_UNINITIALIZED;
 
 	if (result == ZE_SUCCESS)
@@ -150,8 +149,8 @@ EXPORT int zeInit(unsigned int flags)
 EXPORT int zeInitDrivers(unsigned int *count, void *drivers, void *description)
 {
 	int (*below)(unsigned int *, void *, void *) =
-		(int (*)(unsigned int *, void *, void *))find_below("zeInitDrivers",
-								    __builtin_return_address(0));
+		(int (*)(unsigned int *, void *, void *))preload_below("zeInitDrivers",
+								       __builtin_return_address(0));
 	int result = below ? below(count, drivers, description) : ZE_UNINITIALIZED;
 
 	if (result == ZE_SUCCESS)
@@ -168,7 +167,7 @@ static __attribute__((constructor)) void look_for_hip(void)
 /* A program that loads HIP's library later, such as Python, registers its kernels by this. */
 EXPORT void **__hipRegisterFatBinary(const void *binary)
 {
-	void **(*below)(const void *) = (void **(*)(const void *))find_below(
+	void **(*below)(const void *) = (void **(*)(const void *))preload_below(
 		"__hipRegisterFatBinary", __builtin_return_address(0));
 
 	enter("gpumon_enter_hip");

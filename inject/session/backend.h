@@ -72,7 +72,7 @@ struct inject_backend {
 };
 
 /* All backends, with a NULL behind the last. */
-#define INJECT_BACKENDS_MAX 4
+#define INJECT_BACKENDS_MAX 6
 extern const struct inject_backend *inject_backends[INJECT_BACKENDS_MAX + 1];
 
 #define inject_for_each_backend(backend)                         \

@@ -272,13 +272,13 @@ void inject_ze_objects_forked(void)
 #define MEMORIES 16
 
 /* Once in a capture: devices of several drivers are told apart by their own records. */
-static void write_api(struct inject_thread *thread, ze_driver_handle_t driver, uint32_t generation)
+static void write_api(struct inject_thread *thread, ze_driver_handle_t driver)
 {
 	static _Atomic uint32_t written;
 	ze_api_version_t version;
 	char text[32] = "";
 
-	if (atomic_exchange(&written, generation) == generation)
+	if (!inject_first_in_capture(&written))
 		return;
 	if (inject_ze.zeDriverGetApiVersion(driver, &version) == ZE_RESULT_SUCCESS)
 		snprintf(text, sizeof(text), "%u.%u", ZE_MAJOR_VERSION(version),
@@ -373,12 +373,10 @@ static void write_device(struct inject_thread *thread, const struct inject_ze_de
 
 void inject_ze_records_queue(struct inject_thread *thread, struct inject_ze_queue *queue)
 {
-	uint32_t generation = atomic_load(&inject_session.generation);
-
-	if (atomic_exchange(&queue->generation, generation) == generation)
+	if (!inject_first_in_capture(&queue->generation))
 		return;
-	write_api(thread, queue->device->driver, generation);
-	if (atomic_exchange(&queue->device->generation, generation) != generation)
+	write_api(thread, queue->device->driver);
+	if (inject_first_in_capture(&queue->device->generation))
 		write_device(thread, queue->device);
 	inject_stream_write(thread, queue->device->id, queue->context->id, queue->id);
 }

@@ -26,7 +26,7 @@ import stalls as of_stalls  # noqa: E402
 
 PROCESS, MAPPING, UNMAPPING, STRING, FRAME, STACK, DEVICE = 1, 3, 4, 5, 6, 7, 8
 LAUNCH, HIT, NODE, KERNEL, COPY, SET, WHOLE, LOSS, WINDOW = 20, 22, 24, 40, 41, 42, 46, 80, 81
-KNOWN = set(range(13)) | set(range(20, 26)) | set(range(40, 52)) | {60, 61, 80, 81, 82, 83}
+KNOWN = set(range(13)) | set(range(20, 29)) | set(range(40, 52)) | {60, 61, 80, 81, 82, 83}
 UNSAMPLED = "[stack not sampled]"
 # What else has a time at 8: calls, ranges, waits; ends at 16 but for ranges.
 CALL, RANGE, SYNC = 21, 23, 43
@@ -131,7 +131,7 @@ class Process:
             number, _, _, *frame = struct.unpack_from("<IHHIII", record, 8)
             self.frames[number] = frame
         elif kind == LAUNCH:
-            self.launches.append((flags, *struct.unpack_from("<QQIIIIIiI", padded(record, 56), 8)))
+            self.launches.append((flags, *struct.unpack_from("<QQIIIIIiII", padded(record, 56), 8)))
             self.times.append(whole(*self.launches[-1][1:3]))
         elif kind in (CALL, SYNC):
             self.times.append(whole(*struct.unpack_from("<QQ", padded(record, 24), 8)))
@@ -484,7 +484,7 @@ def figures(directories):
                 idle.append((list(key[:4]), windows, intervals, unended))
         launches["with_work"] += len(had_work)
         for launch in process.launches:
-            flags, start, end, _, correlation, stack, function, context, _, _ = launch
+            flags, start, end, _, correlation, stack, function, context, _, _, name = launch
             if (api_of(context), correlation) in had_work and not flags & 1:
                 continue
             way = ([UNSAMPLED] if flags & 32 and not stack else []) + path_of(stack, function, start)
@@ -497,7 +497,8 @@ def figures(directories):
                 continue
             key, reason = (("captured_into_graph", "[captured into graph]") if flags & 1 else
                            ("refused", "[failed call]") if flags & 16 else
-                           ("without_work", "[unmatched launch]"))
+                           ("without_work", f"{process.strings[name]} [unmatched launch]" if name in process.strings else
+                            "[unmatched launch]"))
             launches[key] += 1
             add(way, [reason], 0, max(0, end - start))
         its_spans = process.times + [(work[2], work[3] if work[3] >= work[2] and not work[1] & 9 else work[2])

@@ -30,7 +30,8 @@ def test_symbols():
     exported = {s[7].split("@")[0] for s in symbols
                 if len(s) > 7 and s[4] in ("GLOBAL", "WEAK") and s[6] not in ("UND", "ABS")}
     equal(exported, {"InitializeInjection", "InitializeInjectionNvtx2", "clGetLayerInfo", "clInitLayer",
-                     "gpumon_enter_hip", "gpumon_enter_late", "gpumon_enter_ze"}, "exported symbols")
+                     "gpumon_enter_gl", "gpumon_enter_hip", "gpumon_enter_late", "gpumon_enter_ze",
+                     "vkNegotiateLoaderLayerInterfaceVersion"}, "exported symbols")
     needed = set(re.findall(r"NEEDED.*\[(.*)\]", read("-d")))
     check(needed <= {"libc.so.6", "libpthread.so.0", "libdl.so.2",
                       "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}, f"needs {needed}")
@@ -45,13 +46,15 @@ def test_symbols():
 def test_headers():
     """an API without headers is left out, and without any there is an explanation"""
     need("make")
-    headers = {"OpenCL": "CL/cl_layer.h", "Level Zero": "level_zero/layers/zel_tracing_register_cb.h"}
+    headers = {"OpenCL": "CL/cl_layer.h", "Level Zero": "level_zero/layers/zel_tracing_register_cb.h",
+               "Vulkan": "vulkan/vk_layer.h"}
 
     def build(*present):
         with tempfile.TemporaryDirectory() as folder:
             for header in present:
                 os.makedirs(os.path.dirname(f"{folder}/{header}"))
-                open(f"{folder}/{header}", "w").close()
+                with open(f"{folder}/{header}", "w", encoding="ascii") as file:
+                    file.write("#define VK_API_VERSION_1_3\n")
             return subprocess.run(["make", "-n", "-C", "../../inject", "CUDA=/none", f"OBJ={folder}/obj",
                                    f"CPPFLAGS=-nostdinc -isystem {folder}"],
                                   capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
@@ -61,9 +64,9 @@ def test_headers():
         equal(made.returncode, 0, f"status with {header}")
         equal({a for a in headers if f"without {a}:" in made.stdout}, set(headers) - {api},
               f"APIs left out with {header}")
-        last = [line for line in made.stdout.splitlines() if line[:5] not in (":", "make:")][-3:]
-        check(f" records: HIP, {api}'" in last[0], f"the result is not last: {last}")
-        equal({a for a, part in (("OpenCL", "entry_opencl.c"), ("Level Zero", "entry_ze.c"))
+        last = [line for line in made.stdout.splitlines() if line[:5] not in (":", "make:")][-4:]
+        check(f" records: HIP, {api}, OpenGL'" in last[0], f"the result is not last: {last}")
+        equal({a for a, part in (("OpenCL", "entry_opencl.c"), ("Level Zero", "entry_ze.c"), ("Vulkan", "entry_vulkan.c"))
                if part in made.stdout}, {api}, f"APIs built with {header}")
     made = build()
     if os.path.exists("/usr/include/cupti.h"):

@@ -35,9 +35,9 @@ def environment(**more):
             "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1", **more}
 
 
-def preload():
+def preload(name="libgpumon-preload.so"):
     """What "record" preloads, as it writes it."""
-    return f"{objects}/gpumon-preload/not-libasan.so/$PLATFORM/libgpumon-preload.so"
+    return f"{objects}/gpumon-preload/not-libasan.so/$PLATFORM/{name}"
 
 
 def sanitised(command, *preloaded):

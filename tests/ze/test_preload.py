@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-"""What is preloaded for Level Zero and HIP: programs of every kind start with it, and end as they do alone."""
+"""What is preloaded for Level Zero, HIP and OpenGL: programs of every kind start with it, and end as they do alone."""
 import errno
 import os
 import shutil
@@ -37,8 +37,9 @@ def ends_as_alone(program, **more):
             raise Skip(f"{os.path.basename(program)}: this kernel does not run it") from error
         raise
     equal((alone.returncode, alone.stdout, alone.stderr), (7, "hello\n", ""), "alone")
-    run = Capture(program=[program], options=["-q"], status=7, expect=0, **preloaded)
-    equal((run.output, run.done.stderr), ("hello\n", ""), "recorded")
+    for options in ["-q"], ["-q", "--gl"]:
+        run = Capture(program=[program], options=options, status=7, expect=0, **preloaded)
+        equal((run.output, run.done.stderr), ("hello\n", ""), f"recorded, {options}")
     script = f"{' '.join(f'{name}={value}' for name, value in more.items())} {program}; echo $?"
     run = Capture(program=["sh", "-c", script], options=["-q"], expect=0, **variables(ASAN_OPTIONS=""))
     equal((run.output, run.done.stderr), ("hello\n7\n", ""), "as a child")
@@ -109,7 +110,8 @@ def without_level_zero():
             file.write(data)
         os.chmod(f"{folder}/{name}", 0o755)
     names = [name for name, function in (("CUDA", b"\0InitializeInjection\0"), ("HIP", b"\0gpumon_enter_hip\0"),
-                                         ("OpenCL", b"\0clInitLayer\0")) if function in library]
+                                         ("OpenCL", b"\0clInitLayer\0"),
+                                         ("Vulkan", b"\0vkNegotiateLoaderLayerInterfaceVersion\0")) if function in library]
     return f"{folder}/libgpumon-inject.so", names
 
 
@@ -147,8 +149,9 @@ def test_not_beside():
 
 def test_needs_nothing():
     """what is preloaded has no library and no symbol that it cannot do without"""
-    stub = f"{capture.objects}/gpumon-preload/libgpumon-preload.so"
-    dynamic = subprocess.run(["readelf", "-d", "--dyn-syms", "-W", stub], stdout=subprocess.PIPE, text=True, check=True).stdout
-    check("NEEDED" not in dynamic and "VERNEED" not in dynamic, dynamic)
-    undefined = [line.split() for line in dynamic.splitlines() if " UND " in line and len(line.split()) == 8]
-    equal({words[4] for words in undefined}, {"WEAK"}, "what it takes from others")
+    for name in "libgpumon-preload.so", "libgpumon-preload-gl.so":
+        stub = f"{capture.objects}/gpumon-preload/{name}"
+        dynamic = subprocess.run(["readelf", "-d", "--dyn-syms", "-W", stub], stdout=subprocess.PIPE, text=True, check=True).stdout
+        check("NEEDED" not in dynamic and "VERNEED" not in dynamic, dynamic)
+        undefined = [line.split() for line in dynamic.splitlines() if " UND " in line and len(line.split()) == 8]
+        equal({words[4] for words in undefined}, {"WEAK"}, f"what {name} takes from others")

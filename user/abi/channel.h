@@ -159,6 +159,7 @@ struct gpumon_message_hello {
 #define GPUMON_RECORD_YIELD	      (1u << 11) /* the program's own profiler goes first */
 #define GPUMON_RECORD_BLOCKING	      (1u << 12) /* calls that wait for the GPU, and overhead */
 #define GPUMON_RECORD_HW_TRACE	      (1u << 13) /* times from the GPU's own event system */
+#define GPUMON_RECORD_PASSES	      (1u << 14) /* times inside of Vulkan's command buffers */
 #define GPUMON_RECORD_BY_DEFAULT                                               \
 	(GPUMON_RECORD_KERNELS | GPUMON_RECORD_COPIES | GPUMON_RECORD_STACKS | \
 	 GPUMON_RECORD_PYTHON | GPUMON_RECORD_BLOCKING)

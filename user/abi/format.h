@@ -72,6 +72,9 @@ enum gpumon_record_type {
 	GPUMON_RECORD_RANGE = 23,
 	GPUMON_RECORD_GRAPH_NODE = 24,
 	GPUMON_RECORD_WAIT = 25,
+	GPUMON_RECORD_SWAPCHAIN = 26,
+	GPUMON_RECORD_PRESENT = 27,
+	GPUMON_RECORD_SHOWN = 28,
 	/* on the GPU */
 	GPUMON_RECORD_KERNEL = 40,
 	GPUMON_RECORD_COPY = 41,
@@ -118,6 +121,8 @@ enum gpumon_api {
 	GPUMON_API_OPENCL = 1,
 	GPUMON_API_LEVEL_ZERO = 2,
 	GPUMON_API_HIP = 3,
+	GPUMON_API_VULKAN = 4,
+	GPUMON_API_OPENGL = 5,
 	GPUMON_APIS
 };
 
@@ -461,9 +466,9 @@ enum gpumon_file_kind {
  * @end_ns: the last of them. A thread that was blocked did not run in between
  * @period_ns: distance of looks at this thread: each of them stands for this time
  * @tid: thread in the target's pid namespace
- * @stack: id of the stack; 0 where it could not be read. The first frame of a running thread is the begin of
- *	   its function; where the stack is truncated, as at functions of Python, what is outward of it is
- *	   known only from the calls before and after
+ * @stack: id of the stack; 0 where it could not be read. That of a running thread is taken right after the look.
+ *	   Its first frame is the begin of its function; where the stack is truncated, as at functions of Python,
+ *	   what is outward of it is known only from the calls before and after
  * @looks: number of looks
  * @kind: enum gpumon_wait_kind
  * @file: enum gpumon_file_kind, of a read or a write
@@ -481,6 +486,78 @@ struct gpumon_record_wait {
 	uint16_t file;
 	uint32_t call;
 	uint32_t reserved;
+};
+
+/**
+ * struct gpumon_record_swapchain - what a program presents images with: a swapchain of Vulkan, a surface of EGL,
+ *				    a drawable of GLX
+ * @time_ns: when it was made, or first seen
+ * @id: its number in this process, from 1 on, with the API in the upper bits
+ * @old: the swapchain that it takes the place of, 0 without one
+ * @width: of its images, 0 if unknown
+ * @height: of its images, 0 if unknown
+ * @images: number of its images, 0 if unknown
+ * @mode: VkPresentModeKHR of Vulkan, ~0 if unknown
+ */
+struct gpumon_record_swapchain {
+	struct gpumon_record head;
+	uint64_t time_ns;
+	uint32_t id;
+	uint32_t old;
+	uint32_t width;
+	uint32_t height;
+	uint32_t images;
+	uint32_t mode;
+};
+
+/* The call failed, or this swapchain's part of it: there is no new image. */
+#define GPUMON_PRESENT_FAILED 1u
+
+/**
+ * struct gpumon_record_present - an image was handed to the display: the end of a frame
+ * @start_ns: beginning of the call, such as vkQueuePresentKHR() and eglSwapBuffers()
+ * @end_ns: end of the call
+ * @present: the program's number of it (VK_KHR_present_id), 0 without one
+ * @swapchain: id
+ * @number: which present of this swapchain it is, from 1 on; lost records count, too
+ * @tid: calling thread in the target's pid namespace
+ * @stack: id of the stack
+ * @function: string id of its name
+ * @image: which image of the swapchain, ~0 if unknown
+ * @correlation: that of the call's own record, 0 without one
+ * @result: of this swapchain
+ */
+struct gpumon_record_present {
+	struct gpumon_record head;
+	uint64_t start_ns;
+	uint64_t end_ns;
+	uint64_t present;
+	uint32_t swapchain;
+	uint32_t number;
+	uint32_t tid;
+	uint32_t stack;
+	uint32_t function;
+	uint32_t image;
+	uint32_t correlation;
+	int32_t result;
+};
+
+/* A call that waits for the image returned then: it may have been on the screen before. */
+#define GPUMON_SHOWN_LATEST 1u
+
+/**
+ * struct gpumon_record_shown - when an image was on the screen, as the driver says
+ * @shown_ns: time
+ * @present: @present of struct gpumon_record_present, 0 if @number is known instead
+ * @swapchain: id
+ * @number: @number of struct gpumon_record_present, 0 if @present is known instead
+ */
+struct gpumon_record_shown {
+	struct gpumon_record head;
+	uint64_t shown_ns;
+	uint64_t present;
+	uint32_t swapchain;
+	uint32_t number;
 };
 
 enum gpumon_range_kind {

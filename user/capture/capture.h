@@ -368,6 +368,23 @@ void gpumon_capture_free(struct gpumon_capture *capture);
 void gpumon_record_copy(void *to, size_t size, const struct gpumon_record *record);
 
 /**
+ * gpumon_record_whole - a record with all fields of its type
+ * @record: record
+ * @size: of the struct of its type
+ * @copy: room for such a struct, for a record that lacks fields: they are 0
+ *
+ * Return: @record or @copy.
+ */
+static inline const void *gpumon_record_whole(const struct gpumon_record *record, size_t size,
+					      void *copy)
+{
+	if (record->size >= size)
+		return record;
+	gpumon_record_copy(copy, size, record);
+	return copy;
+}
+
+/**
  * struct gpumon_work_fields - what GPU operations of all kinds have
  * @node: 0 for a graph as a whole
  * @valid: beginning and end are known

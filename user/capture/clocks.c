@@ -23,6 +23,8 @@ static const uint8_t times_of[] = {
 	[GPUMON_RECORD_WINDOW] = 1,  [GPUMON_RECORD_NOTE] = 1,
 	[GPUMON_RECORD_TOTALS] = 1,  [GPUMON_RECORD_DROPPED] = 1,
 	[GPUMON_RECORD_STALLS] = 1,  [GPUMON_RECORD_STALL_TOTALS] = 1,
+	[GPUMON_RECORD_PRESENT] = 2, [GPUMON_RECORD_SWAPCHAIN] = 1,
+	[GPUMON_RECORD_SHOWN] = 1,
 };
 
 void gpumon_record_shift(struct gpumon_record *record, uint64_t by_ns)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture.h"
 #include "correlate.h"
 #include "lib/array.h"
 #include "lib/map.h"
@@ -638,7 +639,7 @@ static bool launch_retained(const struct join *join, const struct launch *launch
 	return join->records - launch->last <= retain;
 }
 
-/* Remove finished and surplus launches, and close the gaps. */
+/* Remove finished and surplus launches, close the gaps, and index those that are left. */
 static void sweep_launches(struct gpumon_correlate *correlate, struct process *process)
 {
 	uint32_t share = share_of(correlate, GPUMON_CORRELATE_LAUNCHES);
@@ -647,24 +648,21 @@ static void sweep_launches(struct gpumon_correlate *correlate, struct process *p
 							   0;
 	uint32_t kept = 0;
 
+	if (join->launch_index.slots)
+		index_empty(&join->launch_index);
+	/* In one pass: they are more than the processor's caches hold. */
 	for (uint32_t i = 0; i < join->launches_used; i++) {
 		struct launch *launch = &join->launches[i];
 
-		if (launch->gone || launch->works)
-			continue;
-		if (excess || too_old(join, launch)) {
+		if (!launch->gone && !launch->works && (excess || too_old(join, launch))) {
 			end_launch(correlate, process, launch);
 			excess -= excess > 0;
 		}
-	}
-	for (uint32_t i = 0; i < join->launches_used; i++) {
-		const struct launch *launch = &join->launches[i];
-
 		if (launch->gone || (launch->works && !launch_retained(join, launch)))
 			continue;
 		if (kept != i)
 			join->launches[kept] = *launch;
-		kept++;
+		index_launch(join, kept++);
 	}
 	join->launches_used = kept;
 }
@@ -677,12 +675,11 @@ static void make_launches_room(struct gpumon_correlate *correlate, struct proces
 	if (join->launches_used < join->launches_room)
 		return;
 	sweep_launches(correlate, process);
-	if (join->launches_used >= join->launches_room / 8 * 5) {
-		join->launches = gpumon_reallocarray(join->launches, room, sizeof(*join->launches));
-		index_resize(&join->launch_index, room);
-		join->launches_room = room;
-	}
-	index_empty(&join->launch_index);
+	if (join->launches_used < join->launches_room / 8 * 5)
+		return;
+	join->launches = gpumon_reallocarray(join->launches, room, sizeof(*join->launches));
+	index_resize(&join->launch_index, room);
+	join->launches_room = room;
 	for (uint32_t i = 0; i < join->launches_used; i++)
 		index_launch(join, i);
 }
@@ -839,16 +836,6 @@ void gpumon_correlate_expect_nodes(struct gpumon_correlate *correlate, uint32_t 
 	find_process(correlate, number, GPUMON_API_CUDA)->no_nodes = !nodes;
 }
 
-/* A record of at least its type's size: the record itself, or a copy with missing fields as 0. */
-static const void *whole_record(const struct gpumon_record *record, size_t size, void *copy)
-{
-	if (record->size >= size)
-		return record;
-	memset(copy, 0, size);
-	memcpy(copy, record, record->size);
-	return copy;
-}
-
 /* @context: says of which API it is. CUDA for one that is not known. */
 static struct process *process_of(struct gpumon_correlate *correlate, uint32_t number,
 				  uint32_t context)
@@ -870,7 +857,7 @@ void gpumon_correlate_record(struct gpumon_correlate *correlate, uint32_t number
 		struct gpumon_record_graph graph;
 	} copy;
 
-#define WHOLE(member) whole_record(record, sizeof(copy.member), &copy.member)
+#define WHOLE(member) gpumon_record_whole(record, sizeof(copy.member), &copy.member)
 	/* Driver events of the module belong to no process. */
 	if (number == ~0u || record->size < sizeof(*record))
 		return;

@@ -619,8 +619,8 @@ static void finish_capture(struct gpumon_capture *capture)
 	capture->finished = true;
 }
 
-const struct gpumon_record *gpumon_capture_next_here(struct gpumon_capture *capture,
-						     struct gpumon_capture_cursor *cursor)
+static inline const struct gpumon_record *next_of_chunk(struct gpumon_capture *capture,
+							struct gpumon_capture_cursor *cursor)
 {
 	while (capture->position != capture->size) {
 		struct gpumon_record *record =
@@ -653,13 +653,19 @@ const struct gpumon_record *gpumon_capture_next_here(struct gpumon_capture *capt
 	return NULL;
 }
 
+const struct gpumon_record *gpumon_capture_next_here(struct gpumon_capture *capture,
+						     struct gpumon_capture_cursor *cursor)
+{
+	return next_of_chunk(capture, cursor);
+}
+
 const struct gpumon_record *gpumon_capture_next(struct gpumon_capture *capture,
 						struct gpumon_capture_cursor *cursor)
 {
 	const struct gpumon_record *record;
 	bool looked = false;
 
-	while (!(record = gpumon_capture_next_here(capture, cursor))) {
+	while (!(record = next_of_chunk(capture, cursor))) {
 		if (load_chunk(capture))
 			continue;
 		if (!looked && look_again(capture)) {

@@ -28,6 +28,9 @@ static const char *const record_names[] = {
 	[GPUMON_RECORD_RANGE] = "range",
 	[GPUMON_RECORD_GRAPH_NODE] = "graph-node",
 	[GPUMON_RECORD_WAIT] = "wait",
+	[GPUMON_RECORD_SWAPCHAIN] = "swapchain",
+	[GPUMON_RECORD_PRESENT] = "present",
+	[GPUMON_RECORD_SHOWN] = "shown",
 	[GPUMON_RECORD_KERNEL] = "kernel",
 	[GPUMON_RECORD_COPY] = "copy",
 	[GPUMON_RECORD_SET] = "set",
@@ -84,31 +87,33 @@ bool gpumon_work_fields(const struct gpumon_record *record, struct gpumon_work_f
 		struct gpumon_record_copy copy;
 		struct gpumon_record_set set;
 		struct gpumon_record_graph graph;
-	} work;
+	} copy;
 
-#define TAKE(member, of_node)                                                  \
-	do {                                                                   \
-		gpumon_record_copy(&work.member, sizeof(work.member), record); \
-		*fields = (struct gpumon_work_fields){                         \
-			.start_ns = work.member.start_ns,                      \
-			.end_ns = work.member.end_ns,                          \
-			.node = of_node,                                       \
-			.correlation = work.member.correlation,                \
-			.device = work.member.device,                          \
-			.context = work.member.context,                        \
-			.stream = work.member.stream,                          \
-			.graph = work.member.graph,                            \
-		};                                                             \
+#define TAKE(member, of_node)                                                           \
+	do {                                                                            \
+		const struct gpumon_record_##member *of =                               \
+			gpumon_record_whole(record, sizeof(copy.member), &copy.member); \
+                                                                                        \
+		*fields = (struct gpumon_work_fields){                                  \
+			.start_ns = of->start_ns,                                       \
+			.end_ns = of->end_ns,                                           \
+			.node = of_node,                                                \
+			.correlation = of->correlation,                                 \
+			.device = of->device,                                           \
+			.context = of->context,                                         \
+			.stream = of->stream,                                           \
+			.graph = of->graph,                                             \
+		};                                                                      \
 	} while (0)
 	switch (record->type) {
 	case GPUMON_RECORD_KERNEL:
-		TAKE(kernel, work.kernel.node);
+		TAKE(kernel, of->node);
 		break;
 	case GPUMON_RECORD_COPY:
-		TAKE(copy, work.copy.node);
+		TAKE(copy, of->node);
 		break;
 	case GPUMON_RECORD_SET:
-		TAKE(set, work.set.node);
+		TAKE(set, of->node);
 		break;
 	case GPUMON_RECORD_GRAPH:
 		TAKE(graph, 0);

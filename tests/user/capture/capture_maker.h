@@ -87,6 +87,9 @@ uint32_t capture_maker_stack(struct capture_maker *maker, const uint64_t *frames
 #define make_memory(maker, ...)	     MAKE_RECORD(maker, GPUMON_RECORD_MEMORY, memory, __VA_ARGS__)
 #define make_unified_memory(maker, ...) \
 	MAKE_RECORD(maker, GPUMON_RECORD_UNIFIED_MEMORY, unified_memory, __VA_ARGS__)
+#define make_swapchain(maker, ...) \
+	MAKE_RECORD(maker, GPUMON_RECORD_SWAPCHAIN, swapchain, __VA_ARGS__)
+#define make_present(maker, ...) MAKE_RECORD(maker, GPUMON_RECORD_PRESENT, present, __VA_ARGS__)
 #define make_alert(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_ALERT, alert, __VA_ARGS__)
 #define make_loss(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_LOSS, loss, __VA_ARGS__)
 #define make_window(maker, ...)	 MAKE_RECORD(maker, GPUMON_RECORD_WINDOW, window, __VA_ARGS__)

@@ -93,6 +93,9 @@ static void the_example_has_every_type(void **state)
 	make_stall_totals(maker, .samples = 1);
 	MAKE_RECORD(maker, GPUMON_RECORD_METRIC_SET, metric_set, .set = 1);
 	MAKE_RECORD(maker, GPUMON_RECORD_METRIC_SAMPLE, metric_sample, .set = 1);
+	make_swapchain(maker, .id = 1);
+	make_present(maker, .swapchain = 1);
+	MAKE_RECORD(maker, GPUMON_RECORD_SHOWN, shown, .swapchain = 1);
 	for (const struct gpumon_record *record = NULL;
 	     (record = capture_maker_next(maker, record));) {
 		assert_int_equal(gpumon_record_check(record, record->size), GPUMON_RECORD_GOOD);
