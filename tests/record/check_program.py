@@ -263,6 +263,15 @@ def static_program(kit):
 
 
 @test
+def program_of_32_bits(kit):
+    with open(kit.path("old"), "wb") as file:
+        file.write(b"\x7fELF\x01\x01\x01".ljust(64, b"\0"))
+    os.chmod(kit.path("old"), 0o755)
+    done = kit.run("record", "--gl", "-o", "capture", "--", "./old")
+    contains(done.stderr.decode(), "nothing was recorded: ./old is of 32 bits", "message")
+
+
+@test
 def setuid(kit):
     if os.geteuid():
         program = next((path for path in ("/usr/bin/su", "/bin/su", "/usr/bin/passwd")

@@ -145,7 +145,11 @@ static bool is_event_stop(int status)
 	return status >> 16 == PTRACE_EVENT_STOP;
 }
 
-/* Lets the thread run until the stop that was asked for. Signals that come before are passed on. */
+/*
+ * Lets the thread run until the stop that was asked for. Signals that come before are passed on. The stop is
+ * asked for again each time: a kernel may forget it where it comes while the signal of a timer is delivered
+ * (posixtimer_deliver_signal() drops the lock, and ptrace_stop() clears JOBCTL_TRAP_STOP; seen on 6.18).
+ */
 static int wait_interrupt(pid_t tid)
 {
 	int status, error;
@@ -157,7 +161,8 @@ static int wait_interrupt(pid_t tid)
 		/* Stopped by a signal or a terminal: it would not run. */
 		if (is_event_stop(status))
 			return WSTOPSIG(status) == SIGTRAP ? 0 : -EAGAIN;
-		if (ptrace(PTRACE_CONT, tid, NULL, (void *)(long)WSTOPSIG(status)))
+		if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
+		    ptrace(PTRACE_CONT, tid, NULL, (void *)(long)WSTOPSIG(status)))
 			return -ESRCH;
 	}
 }

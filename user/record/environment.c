@@ -29,44 +29,59 @@ static void add_variable(struct gpumon_variables *variables, const char *name, c
 	variables->list[at] = gpumon_asprintf("%s=%s%s%s", name, before, *before ? ":" : "", value);
 }
 
-/*
- * Finds a preloaded file (inject/Makefile), which is beside the library. Returns the reason why it
- * cannot be used, or NULL.
- */
-static const char *find_preloaded(const char *library, char path[PATH_MAX])
+/* Finds a preloaded file (inject/Makefile), which is beside the library. False: @why it cannot be used. */
+static bool find_preloaded(const char *library, const char *name, char path[PATH_MAX],
+			   char why[GPUMON_NOT_PRELOADED_LEN])
 {
-	static const char folder[] = "gpumon-preload", name[] = "libgpumon-preload.so";
+	static const char folder[] = "gpumon-preload";
 	int length = (int)(strrchr(library, '/') - library);
 
 	if (strpbrk(library, " :"))
-		return "HIP and Level Zero are not recorded: the path of the injection library has a blank or a colon, which cannot be in LD_PRELOAD";
-	if (snprintf(path, PATH_MAX, "%.*s/%s/%s", length, library, folder, name) >= PATH_MAX ||
-	    access(path, R_OK) ||
-	    snprintf(path, PATH_MAX, "%.*s/%s/not-libasan.so/$PLATFORM/%s", length, library, folder,
-		     name) >= PATH_MAX)
-		return "HIP and Level Zero are not recorded: gpumon-preload/libgpumon-preload.so is not beside the injection library (make inject makes both)";
-	return NULL;
+		snprintf(
+			why, GPUMON_NOT_PRELOADED_LEN,
+			"the path of the injection library has a blank or a colon, which cannot be in LD_PRELOAD");
+	else if (snprintf(path, PATH_MAX, "%.*s/%s/%s", length, library, folder, name) >=
+			 PATH_MAX ||
+		 access(path, R_OK) ||
+		 snprintf(path, PATH_MAX, "%.*s/%s/not-libasan.so/$PLATFORM/%s", length, library,
+			  folder, name) >= PATH_MAX)
+		snprintf(why, GPUMON_NOT_PRELOADED_LEN,
+			 "%s/%s is not beside the injection library (make inject makes both)",
+			 folder, name);
+	else
+		return true;
+	return false;
 }
 
 /*
- * Level Zero's loader and HIP's library load none that a variable names. Only on machines with a driver for
- * one of them: a program that cannot open it, such as one in a container, says so.
+ * The libraries of Level Zero, HIP, EGL and GLX load none that a variable names. For the first two only on machines
+ * with a driver for one of them: a program that cannot open it, such as one in a container, says so.
  */
 static void add_preloaded(struct gpumon_variables *variables, const char *library,
 			  unsigned int apis)
 {
-	char loader[PATH_MAX], path[PATH_MAX];
-	bool has_ze = (apis & GPUMON_APIS_LEVEL_ZERO) &&
-		      gpumon_level_zero_loader("", loader) == GPUMON_LEVEL_ZERO_TRACED;
-	bool has_hip = (apis & GPUMON_APIS_HIP) && gpumon_hip_has_driver("");
+	char loader[PATH_MAX], path[PATH_MAX], why[GPUMON_NOT_PRELOADED_LEN];
+	char names[GPUMON_API_TEXT_LEN];
+	unsigned int needed = apis & GPUMON_APIS_OPENGL;
 
-	if (!has_ze && !has_hip)
+	if ((apis & GPUMON_APIS_LEVEL_ZERO) &&
+	    gpumon_level_zero_loader("", loader) == GPUMON_LEVEL_ZERO_TRACED)
+		needed |= GPUMON_APIS_LEVEL_ZERO;
+	if ((apis & GPUMON_APIS_HIP) && gpumon_hip_has_driver(""))
+		needed |= GPUMON_APIS_HIP;
+	if (!needed)
 		return;
-	variables->not_preloaded = find_preloaded(library, path);
-	if (variables->not_preloaded)
+	if (!find_preloaded(library,
+			    needed & GPUMON_APIS_OPENGL ? GPUMON_PRELOAD_OPENGL :
+							  "libgpumon-preload.so",
+			    path, why)) {
+		snprintf(variables->not_preloaded, sizeof(variables->not_preloaded),
+			 "nothing is recorded of %s: %s", gpumon_api_names(needed, "and", names),
+			 why);
 		return;
+	}
 	add_variable(variables, "LD_PRELOAD", getenv("LD_PRELOAD"), path);
-	if (has_ze && !getenv("ZE_ENABLE_TRACING_LAYER"))
+	if ((needed & GPUMON_APIS_LEVEL_ZERO) && !getenv("ZE_ENABLE_TRACING_LAYER"))
 		add_variable(variables, "ZE_ENABLE_TRACING_LAYER", NULL, "1");
 }
 
@@ -140,15 +155,37 @@ void gpumon_variables_remove(const char *folder)
 }
 
 /*
+ * A folder beside the library (inject/Makefile) describes the layer. Layers that there are stay, and ours is
+ * next to the drivers. With VK_LAYER_PATH the loader ignores the other variable, and without it that one leaves
+ * the folders of the system.
+ */
+static void add_layer(struct gpumon_variables *variables, const char *library)
+{
+	const char *only = getenv("VK_LAYER_PATH");
+	int length = (int)(strrchr(library, '/') - library);
+	char folder[PATH_MAX];
+
+	if (snprintf(folder, sizeof(folder), "%.*s/gpumon-vulkan", length, library) >= PATH_MAX ||
+	    access(folder, X_OK))
+		return;
+	add_variable(variables, "VK_INSTANCE_LAYERS", getenv("VK_INSTANCE_LAYERS"),
+		     "VK_LAYER_gpumon_inject");
+	if (only && *only)
+		add_variable(variables, "VK_LAYER_PATH", only, folder);
+	else
+		add_variable(variables, GPUMON_VULKAN_ADD_PATH, getenv(GPUMON_VULKAN_ADD_PATH),
+			     folder);
+}
+
+/*
  * NVTX has one of its own. OpenCL's layers that there are stay; the last one is next to the drivers.
  * Its loader has no layers before ocl-icd 2.3 and Khronos's 3.0, and none in CUDA's toolkit: it ignores
  * the variable.
  */
 void gpumon_variables_make(struct gpumon_variables *variables, const char *library,
-			   const char *socket, const char *more)
+			   unsigned int apis, const char *socket, const char *more)
 {
-	unsigned int apis = gpumon_api_of_library(library);
-
+	apis &= gpumon_api_of_library(library);
 	memset(variables, 0, sizeof(*variables));
 	add_variable(variables, "GPUMON_SOCKET", NULL, socket);
 	if (more)
@@ -163,6 +200,8 @@ void gpumon_variables_make(struct gpumon_variables *variables, const char *libra
 			     library);
 		add_loader(variables);
 	}
+	if (apis & GPUMON_APIS_VULKAN)
+		add_layer(variables, library);
 }
 
 void gpumon_variables_free(struct gpumon_variables *variables)

@@ -331,6 +331,10 @@ int gpumon_record_options_check(struct gpumon_context *context,
 	if (options->argv && options->group_count)
 		return gpumon_usage(context,
 				    "either a program, or --cgroup and --container, not both");
+	if (!options->argv && options->opengl)
+		return gpumon_usage(
+			context,
+			"--gl goes with a program, into which a library is preloaded: without --gl, --pid records calls of eglSwapBuffers and glXSwapBuffers by uprobes, if it is root");
 	if (!options->argv && options->run_as)
 		return gpumon_usage(context, "--run-as goes with a program");
 	if (options->recorder.driver_wanted && !options->recorder.driver)
@@ -344,6 +348,11 @@ int gpumon_record_options_check(struct gpumon_context *context,
 		return gpumon_usage(
 			context,
 			"--hw-trace or --latency, not both: the GPU's own trace has no queued and submitted times");
+	if ((settings->record & GPUMON_RECORD_PASSES) &&
+	    (settings->record & GPUMON_RECORD_NO_TIMES))
+		return gpumon_usage(
+			context,
+			"--passes or --no-times, not both: passes are recorded by their times");
 	if (settings->period_ms && !settings->operations_sampled &&
 	    settings->graphs != GPUMON_GRAPHS_WINDOWS)
 		return gpumon_usage(

@@ -18,6 +18,7 @@
 		GPUMON_OPTION_CALL("cgroup", 0, session, gpumon_record_take_cgroup),               \
 		GPUMON_OPTION_CALL("container", 0, session, gpumon_record_take_container),         \
 		GPUMON_OPTION("no-attach", 0, GPUMON_OPTION_FLAG, &(session)->no_attach),          \
+		GPUMON_OPTION("gl", 0, GPUMON_OPTION_FLAG, &(session)->opengl),                    \
 		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &(session)->duration_ns),       \
 		GPUMON_RECORD_BITS(session, "sync", GPUMON_OPTION_BITS,                            \
 				   GPUMON_RECORD_SYNCHRONISATION),                                 \
@@ -43,6 +44,7 @@
 		GPUMON_OPTION_RANGE("stalls", 0, GPUMON_OPTION_SET,                                \
 				    &(session)->recorder.settings.stalls_period,                   \
 				    GPUMON_STALLS_PERIOD_DEFAULT, 0),                              \
+		GPUMON_RECORD_BITS(session, "passes", GPUMON_OPTION_BITS, GPUMON_RECORD_PASSES),   \
 		GPUMON_RECORD_BITS(session, "no-times", GPUMON_OPTION_BITS,                        \
 				   GPUMON_RECORD_NO_TIMES),                                        \
 		GPUMON_RECORD_BITS(session, "no-stacks", GPUMON_OPTION_NO_BITS,                    \
@@ -124,6 +126,10 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	"                         PCIe, NVLink), once in 100us to 1s (1ms); CUDA 12.6\n"                  \
 	"      --stalls[=N]       also sample what each instruction of a kernel waits for, once in 2^N\n" \
 	"                         cycles of each multiprocessor, 5 to 31 (16); CUDA\n"                    \
+	"      --passes           Vulkan: also time what is inside of command buffers: render passes,\n"  \
+	"                         dispatches, copies, barriers\n"                                         \
+	"      --gl               also record presents of OpenGL (EGL, GLX): preload a library into\n"    \
+	"                         the program and all that it starts\n"                                   \
 	"      --graphs=HOW       record each node of a graph always (nodes, the default) or in\n"        \
 	"                         windows (windows), or each launch as one operation (whole)\n"           \
 	"      --records HOW      record what the GPU does always (all, the default) or in windows\n"     \
@@ -132,7 +138,7 @@ int gpumon_record_take_flush(struct gpumon_context *context, const char *text, v
 	"      --sample 1/N       record the call path of one of N launches\n"                            \
 	"      --wait-samples HZ  how often threads are looked at that wait outside of API calls, 0 to\n" \
 	"                         1000 times a second, 0 for never (50)\n"                                \
-	"      --no-times         HIP, OpenCL, Level Zero: count what a device does without times,\n"     \
+	"      --no-times         HIP, OpenCL, Level Zero, Vulkan: count work without times,\n"           \
 	"                         for drivers that are slow when they measure\n"                          \
 	"      --no-stacks        no call paths\n"                                                        \
 	"      --no-python        no Python functions in call paths\n"                                    \

@@ -392,6 +392,7 @@ static void add_counts(struct gpumon_target_counts *sum, const struct gpumon_tar
 	sum->kernels += counts.kernels;
 	sum->copies += counts.copies;
 	sum->sets += counts.sets;
+	sum->presents += counts.presents;
 }
 
 static void note_news(struct gpumon_recorder *recorder, struct gpumon_target *target)

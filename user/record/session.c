@@ -154,12 +154,14 @@ static int start_program(struct session *session, struct gpumon_error *err)
 	const char *before = getenv("CUDA_INJECTION64_PATH");
 	struct gpumon_variables variables;
 	char library[PATH_MAX], text[512];
+	unsigned int wanted;
 	int ret;
 
 	if (gpumon_launch_find_library(library, err))
 		return -1;
 	tell_outer(session);
-	session->apis = gpumon_api_of_library(library);
+	wanted = session->options->opengl ? GPUMON_APIS_ALL : GPUMON_APIS_ALL & ~GPUMON_APIS_OPENGL;
+	session->apis = gpumon_api_of_library(library) & wanted;
 	session->lacks = gpumon_api_of_machine("") & ~session->apis;
 	if (gpumon_session_lacks(session, text, sizeof(text)))
 		gpumon_recorder_note(session->recorder, 0, text);
@@ -168,12 +170,13 @@ static int start_program(struct session *session, struct gpumon_error *err)
 			 "CUDA_INJECTION64_PATH was %.400s, replaced by gpumon's", before);
 		gpumon_recorder_note(session->recorder, 0, text);
 	}
-	gpumon_variables_make(&variables, library, gpumon_recorder_socket(session->recorder),
+	gpumon_variables_make(&variables, library, wanted,
+			      gpumon_recorder_socket(session->recorder),
 			      session->options->beside.variable);
 	gpumon_unrecorded_begin(&session->unrecorded, variables.list);
 	ret = gpumon_launch_start(&session->launch, session->options->argv,
 				  (const char *const *)variables.list, err);
-	if (variables.not_preloaded)
+	if (variables.not_preloaded[0])
 		gpumon_recorder_note(session->recorder, GPUMON_NOTE_MISSING,
 				     variables.not_preloaded);
 	memcpy(session->loader_folder, variables.folder, sizeof(session->loader_folder));
@@ -555,7 +558,8 @@ static bool was_impossible(const struct session *session)
 	if (!counts->processes)
 		return is_unseen(session);
 	return counts->without_gpu >= counts->processes && !targets->launches &&
-	       !targets->captured && !targets->kernels && !targets->copies && !targets->sets;
+	       !targets->captured && !targets->kernels && !targets->copies && !targets->sets &&
+	       !targets->presents;
 }
 
 /* The exit status of the recorded program counts, unless it says that all is well and it is not. */

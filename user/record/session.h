@@ -69,6 +69,7 @@ struct gpumon_session_beside {
  * @duration_ns: recording ends after this time, but the program does not; 0: no end
  * @wait_first: recording ends with the program, even if processes that it started still run
  * @no_attach: the library is not brought into processes that have none
+ * @opengl: record presents of OpenGL, for which a library is preloaded into all that the program starts
  * @quiet: print nothing at the end
  * @brief: print only failures at the end
  * @no_names: do not store function names in the capture
@@ -90,6 +91,7 @@ struct gpumon_session_options {
 	uint64_t duration_ns;
 	bool wait_first;
 	bool no_attach;
+	bool opengl;
 	bool quiet;
 	bool brief;
 	bool no_names;

@@ -28,7 +28,7 @@ static void why_no_process(const struct session *session, char *text, size_t roo
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
 	const char *program = session->options->argv ? session->options->argv[0] : "the process";
 	int status = session->launch.status;
-	char loader[PATH_MAX], names[GPUMON_API_TEXT_LEN];
+	char loader[PATH_MAX], path[PATH_MAX], names[GPUMON_API_TEXT_LEN];
 	unsigned int seen = session->apis;
 
 	if (counts->refused) {
@@ -55,6 +55,13 @@ static void why_no_process(const struct session *session, char *text, size_t roo
 			gpumon_api_names(seen & ~GPUMON_APIS_OPENCL, "or", names), loader);
 		return;
 	}
+	if (gpumon_launch_is_of_32_bits(program)) {
+		snprintf(
+			text, room,
+			"%s is of 32 bits, and the injection library is not: record its build of 64 bits",
+			program);
+		return;
+	}
 	if (gpumon_launch_is_static(program)) {
 		snprintf(
 			text, room,
@@ -67,6 +74,15 @@ static void why_no_process(const struct session *session, char *text, size_t roo
 		snprintf(text, room,
 			 "no process was recorded, and %u of those that were started cannot be",
 			 session->unrecorded.count);
+		return;
+	}
+	if (session->options->argv && !session->options->opengl &&
+	    gpumon_launch_find_program(program, path) &&
+	    (gpumon_api_of_program(path) & GPUMON_APIS_OPENGL)) {
+		snprintf(
+			text, room,
+			"no process used %s, and %s, which names a library of OpenGL, was not recorded with --gl, which its presents need",
+			gpumon_api_names(seen, "or", names), program);
 		return;
 	}
 	snprintf(
@@ -99,7 +115,7 @@ bool gpumon_session_nothing(const struct session *session, char *text, size_t ro
 	const struct gpumon_target_counts *targets = &counts->targets;
 
 	if (counts->hits || targets->launches || targets->captured || targets->kernels ||
-	    targets->copies || targets->sets)
+	    targets->copies || targets->sets || targets->presents)
 		return false;
 	for (unsigned int cause = 1; cause < GPUMON_LOSS_CAUSES; cause++) {
 		if (targets->lost[cause])
@@ -132,8 +148,11 @@ static void tell_counts(const struct session *session)
 	const struct gpumon_recorder_counts *counts = &session->result->counts;
 	const struct gpumon_target_counts *targets = &counts->targets;
 	FILE *err = session->context->err;
+	char presents[GPUMON_FORMAT_LEN] = "";
 	char bytes[GPUMON_FORMAT_LEN], where[PATH_MAX + GPUMON_FORMAT_LEN + 64];
 
+	if (targets->presents)
+		snprintf(presents, sizeof(presents), "%" PRIu64 " presents, ", targets->presents);
 	gpumon_format_bytes(bytes, sizeof(bytes), gpumon_value_of(targets->bytes));
 	/* The last line about a ring says how much of it was kept, and where. */
 	if (session->options->continuous.on)
@@ -143,10 +162,10 @@ static void tell_counts(const struct session *session)
 	if (counts->processes || !counts->probed)
 		fprintf(err,
 			"gpumon-user: %u process%s, %" PRIu64 " launches, %" PRIu64
-			" kernels, %" PRIu64 " copies and sets, %s\n",
+			" kernels, %" PRIu64 " copies and sets, %s%s\n",
 			counts->processes, counts->processes == 1 ? "" : "es",
 			targets->launches + targets->captured, targets->kernels,
-			targets->copies + targets->sets, where);
+			targets->copies + targets->sets, presents, where);
 	if (counts->probed)
 		fprintf(err,
 			"gpumon-user: %u process%s by uprobes, %" PRIu64

@@ -53,6 +53,7 @@
  * @is_cut: it ended without its library's end
  * @launched: launches that have one operation each, about
  * @reported: such operations
+ * @presents: images that it has presented
  * @unlayered: path of OpenCL's loader in it, if that has no layers
  * @has_opencl: OpenCL is recorded in it
  * @notes: notes of its library
@@ -83,6 +84,7 @@ struct gpumon_target {
 	bool has_begun;
 	uint64_t launched;
 	uint64_t reported;
+	uint64_t presents;
 	char *unlayered;
 	bool has_opencl;
 	struct gpumon_note_reader notes;
@@ -257,6 +259,9 @@ static void count_record(struct gpumon_target *target, const struct gpumon_recor
 	case GPUMON_RECORD_SET:
 		target->reported += record->size >= sizeof(struct gpumon_record_set) &&
 				    !((const struct gpumon_record_set *)record)->graph;
+		break;
+	case GPUMON_RECORD_PRESENT:
+		target->presents++;
 		break;
 	case GPUMON_RECORD_WINDOW:
 		target->has_begun = true;
@@ -739,6 +744,7 @@ void gpumon_target_get_counts(const struct gpumon_target *target,
 	counts->kernels = totals.kernels;
 	counts->copies = totals.copies;
 	counts->sets = totals.sets;
+	counts->presents = target->presents;
 }
 
 uint64_t gpumon_target_since(const struct gpumon_target *target)

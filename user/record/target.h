@@ -68,6 +68,7 @@ struct gpumon_target_counts {
 	uint64_t kernels;
 	uint64_t copies;
 	uint64_t sets;
+	uint64_t presents;
 };
 
 /**

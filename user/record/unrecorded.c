@@ -10,7 +10,9 @@
 
 #include "lib/memory.h"
 #include "lib/files.h"
+#include "lib/launch.h"
 #include "lib/wait.h"
+#include "environment.h"
 #include "unrecorded.h"
 
 #define INJECTION "libgpumon-inject.so"
@@ -26,11 +28,15 @@ static const struct api {
 	const char *name;
 	const char *library;
 	const char *variable;
+	const char *value; /* is part of what gpumon has set it to */
 } apis[] = {
-	{ "CUDA", "libcuda.so", "CUDA_INJECTION64_PATH" },
-	{ "HIP", "libamdhip64.so", "LD_PRELOAD" },
-	{ "OpenCL", "libOpenCL.so", "OPENCL_LAYERS" },
-	{ "Level Zero", "libze_loader.so", "LD_PRELOAD" },
+	{ "CUDA", "libcuda.so", "CUDA_INJECTION64_PATH", "gpumon" },
+	{ "HIP", "libamdhip64.so", "LD_PRELOAD", "gpumon" },
+	{ "OpenCL", "libOpenCL.so", "OPENCL_LAYERS", "gpumon" },
+	{ "Level Zero", "libze_loader.so", "LD_PRELOAD", "gpumon" },
+	{ "Vulkan", "libvulkan.so", "VK_INSTANCE_LAYERS", "gpumon" },
+	{ "OpenGL", "libEGL.so", "LD_PRELOAD", GPUMON_PRELOAD_OPENGL },
+	{ "OpenGL", "libGLX.so", "LD_PRELOAD", GPUMON_PRELOAD_OPENGL },
 };
 
 static FILE *open_proc(const char *root, pid_t pid, const char *name)
@@ -48,7 +54,7 @@ void gpumon_unrecorded_begin(struct gpumon_unrecorded *unrecorded, char *const *
 			size_t length = strlen(apis[i].variable);
 
 			if (!strncmp(*variables, apis[i].variable, length) &&
-			    (*variables)[length] == '=')
+			    (*variables)[length] == '=' && strstr(*variables, apis[i].value))
 				unrecorded->apis |= 1u << i;
 		}
 }
@@ -84,6 +90,7 @@ static const struct api *find_api(const char *root, pid_t pid, unsigned int want
 	return found;
 }
 
+/* Not of a process of 32 bits. */
 static bool is_privileged(const char *root, pid_t pid)
 {
 	FILE *file = open_proc(root, pid, "auxv");
@@ -101,6 +108,7 @@ static bool is_privileged(const char *root, pid_t pid)
 static const char *missing_variable(const char *root, pid_t pid, const struct api *api)
 {
 	const char *const names[] = { "GPUMON_SOCKET", api->variable };
+	const char *const values[] = { "gpumon", api->value };
 	FILE *file = open_proc(root, pid, "environ");
 	bool found[2] = { !file, !file };
 	char *word = NULL;
@@ -109,7 +117,7 @@ static const char *missing_variable(const char *root, pid_t pid, const struct ap
 	while (file && getdelim(&word, &room, '\0', file) > 0)
 		for (size_t i = 0; i < 2; i++)
 			found[i] |= !strncmp(word, names[i], strlen(names[i])) &&
-				    strstr(word + strlen(names[i]), "gpumon");
+				    strstr(word + strlen(names[i]), values[i]);
 	free(word);
 	if (file)
 		fclose(file);
@@ -134,13 +142,16 @@ static void look_at_process(struct gpumon_unrecorded *unrecorded, const char *ro
 	struct gpumon_unrecorded_process process = { .pid = pid };
 	unsigned long injection;
 	const struct api *api;
-	char path[64];
+	char path[PATH_MAX];
 
 	api = find_api(root, pid, unrecorded->apis, &injection);
 	if (!api)
 		return;
 	process.missing = missing_variable(root, pid, api);
-	if (is_privileged(root, pid))
+	snprintf(path, sizeof(path), "%s/proc/%d/exe", root, (int)pid);
+	if (gpumon_launch_is_of_32_bits(path))
+		process.reason = GPUMON_UNRECORDED_32_BITS;
+	else if (is_privileged(root, pid))
 		process.reason = GPUMON_UNRECORDED_PRIVILEGED;
 	else if (process.missing)
 		process.reason = GPUMON_UNRECORDED_VARIABLE;
@@ -284,6 +295,11 @@ bool gpumon_unrecorded_text(const struct gpumon_unrecorded *unrecorded, unsigned
 		snprintf(text, room,
 			 "%s is not in its environment (leave it there, or use record -p)",
 			 process->missing);
+		break;
+	case GPUMON_UNRECORDED_32_BITS:
+		snprintf(
+			text, room,
+			"it is of 32 bits, and the injection library is not (record its build of 64 bits)");
 		break;
 	case GPUMON_UNRECORDED_PRIVILEGED:
 		snprintf(

@@ -22,6 +22,7 @@ enum gpumon_unrecorded_reason {
 	GPUMON_UNRECORDED_NONE,
 	GPUMON_UNRECORDED_VARIABLE,   /* one of gpumon's is not in its environment */
 	GPUMON_UNRECORDED_PRIVILEGED, /* the loader and the API do not look at its environment */
+	GPUMON_UNRECORDED_32_BITS,    /* the library is one of 64 bits */
 	GPUMON_UNRECORDED_SILENT,     /* the library is in it and does not connect */
 };
 

@@ -24,7 +24,7 @@
 
 struct search {
 	struct gpumon_uprobe_process *process;
-	bool launches_only;
+	unsigned int kinds;
 	int memory;
 	int pagemap;
 	uint64_t read;
@@ -59,7 +59,7 @@ static void add_site(struct search *search, uint64_t address, const struct gpumo
 	for (unsigned int i = 0; i < file->site_count; i++)
 		if (file->sites[i].offset == site.offset)
 			return;
-	if (search->launches_only && !(site.kind & GPUMON_FUNCTION_LAUNCH))
+	if (!(site.kind & search->kinds))
 		return;
 	if (file->fd < 0)
 		file->fd = gpumon_uprobe_process_open(search->process, map);
@@ -185,7 +185,7 @@ static int open_of(const struct gpumon_uprobe_process *process, const char *name
 	return fd < 0 ? -errno : fd;
 }
 
-int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, bool launches_only)
+int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, unsigned int kinds)
 {
 	struct search *search;
 	FILE *maps = NULL;
@@ -195,7 +195,7 @@ int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, bool lau
 		return -ENOENT;
 	search = gpumon_calloc(1, sizeof(*search));
 	search->process = process;
-	search->launches_only = launches_only;
+	search->kinds = kinds;
 	search->memory = open_of(process, "mem");
 	search->pagemap = open_of(process, "pagemap");
 	fd = open_of(process, "maps");

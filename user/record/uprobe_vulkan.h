@@ -8,7 +8,7 @@
 /**
  * gpumon_uprobe_vulkan_devices - find the functions of a process's Vulkan devices
  * @process: process; the functions become sites of their files, which are open afterwards
- * @launches_only: leave out functions that only wait
+ * @kinds: leave out functions that are of none of these, GPUMON_FUNCTION_*
  *
  * vkGetDeviceProcAddr() returns addresses in the driver, or in a layer, so such a program does not
  * call the loader's functions. But the loader keeps the same addresses in a table for each device,
@@ -16,6 +16,6 @@
  *
  * Return: number of devices found, or a negative errno: -ENOENT without the loader.
  */
-int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, bool launches_only);
+int gpumon_uprobe_vulkan_devices(struct gpumon_uprobe_process *process, unsigned int kinds);
 
 #endif /* GPUMON_RECORD_UPROBE_VULKAN_H */

@@ -94,6 +94,9 @@ static void wrong_usage(void **state)
 	CHECK_USAGE("no program to run, and no --pid", "record", "--");
 	CHECK_USAGE("option -o needs an argument", "record", "-o");
 	CHECK_USAGE("either a program or --pid", "record", "-p", "1", "--", "true");
+	CHECK_USAGE("--passes or --no-times, not both", "record", "--passes", "--no-times", "--",
+		    "true");
+	CHECK_USAGE("--gl goes with a program", "record", "--gl", "-p", "1");
 	CHECK_USAGE("--hw-trace or --latency, not both", "record", "--latency", "--hw-trace", "--",
 		    "true");
 	CHECK_USAGE("either --stalls or --gpu-metrics", "record", "--stalls", "--gpu-metrics=2ms",
@@ -261,6 +264,7 @@ static void what_is_recorded(void **state)
 		{ "api", GPUMON_RECORD_ALL_CALLS, 0 },
 		{ "latency", GPUMON_RECORD_LATENCY, 0 },
 		{ "hw-trace", GPUMON_RECORD_HW_TRACE, 0 },
+		{ "passes", GPUMON_RECORD_PASSES, 0 },
 		{ "no-times", GPUMON_RECORD_NO_TIMES, 0 },
 		{ "no-stacks", 0, GPUMON_RECORD_STACKS | GPUMON_RECORD_PYTHON },
 		{ "no-python", 0, GPUMON_RECORD_PYTHON },
@@ -274,6 +278,8 @@ static void what_is_recorded(void **state)
 		assert_int_equal(session.recorder.settings.record,
 				 (GPUMON_RECORD_BY_DEFAULT | cases[i].on) & ~cases[i].off);
 	}
+	assert_true(parse("gl", NULL).opengl);
+	assert_false(parse("sync", NULL).opengl);
 	session = parse("window", "range:step 7");
 	assert_int_equal(session.recorder.settings.window, GPUMON_WINDOW_RANGE);
 	assert_string_equal(session.recorder.settings.range, "step 7");

@@ -144,7 +144,9 @@ static void functions_of_a_device(void **state)
 #endif
 	begin(&setup);
 	write_table(GPUMON_VULKAN_TABLE, (uintptr_t)first_function, (uintptr_t)second_function);
-	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), 1);
+	assert_int_equal(gpumon_uprobe_vulkan_devices(
+				 &setup.process, GPUMON_FUNCTION_LAUNCH | GPUMON_FUNCTION_BLOCKING),
+			 1);
 	assert_int_equal(setup.own->site_count, 2);
 	assert_string_equal(setup.own->sites[0].name, "vkQueueSubmit");
 	assert_string_equal(setup.own->sites[1].name, "vkQueueWaitIdle");
@@ -155,20 +157,24 @@ static void functions_of_a_device(void **state)
 	assert_true(setup.own->api);
 	assert_true(setup.own->fd >= 0);
 	/* Another look finds the same. */
-	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), 1);
+	assert_int_equal(gpumon_uprobe_vulkan_devices(
+				 &setup.process, GPUMON_FUNCTION_LAUNCH | GPUMON_FUNCTION_BLOCKING),
+			 1);
 	assert_int_equal(setup.own->site_count, 2);
 	end(&setup);
 
 	begin(&setup);
 	write_table(GPUMON_VULKAN_TABLE, (uintptr_t)first_function, (uintptr_t)second_function);
-	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, true), 1);
+	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, GPUMON_FUNCTION_LAUNCH), 1);
 	assert_int_equal(setup.own->site_count, 1);
 	end(&setup);
 
 	/* A driver of an older version lacks functions. */
 	begin(&setup);
 	write_table(GPUMON_VULKAN_TABLE, (uintptr_t)first_function, 0);
-	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), 1);
+	assert_int_equal(gpumon_uprobe_vulkan_devices(
+				 &setup.process, GPUMON_FUNCTION_LAUNCH | GPUMON_FUNCTION_BLOCKING),
+			 1);
 	assert_int_equal(setup.own->site_count, 1);
 	end(&setup);
 }
@@ -193,7 +199,10 @@ static void other_memory(void **state)
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
 		begin(&setup);
 		write_table(GPUMON_VULKAN_TABLE, pairs[i][0], pairs[i][1]);
-		assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), 0);
+		assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process,
+							      GPUMON_FUNCTION_LAUNCH |
+								      GPUMON_FUNCTION_BLOCKING),
+				 0);
 		assert_int_equal(setup.own->site_count, 0);
 		end(&setup);
 	}
@@ -202,7 +211,9 @@ static void other_memory(void **state)
 	write_table(GPUMON_VULKAN_TABLE, start, (uintptr_t)second_function);
 	for (unsigned int i = 0; i < setup.process.file_count; i++)
 		setup.process.files[i]->device_offset = 0;
-	assert_int_equal(gpumon_uprobe_vulkan_devices(&setup.process, false), -ENOENT);
+	assert_int_equal(gpumon_uprobe_vulkan_devices(
+				 &setup.process, GPUMON_FUNCTION_LAUNCH | GPUMON_FUNCTION_BLOCKING),
+			 -ENOENT);
 	end(&setup);
 }
 
