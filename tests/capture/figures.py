@@ -7,7 +7,8 @@ import reference
 import stalls
 
 # Below the calls of launches without work.
-ENDS = {"[unmatched launch]", "[failed call]", "[captured into graph]"}
+# The first may have the name of what was launched in front.
+ENDS = ("[unmatched launch]", "[failed call]", "[captured into graph]")
 
 
 def works(document):
@@ -25,7 +26,7 @@ def paths(document, mangled):
             entry[0] += node["count"]
             entry[1] += node["gpu_ns"]
         if node["cpu_ns"]:
-            leaf = node["kind"] in ("kernel", "copy", "set", "whole_graph") or name in ENDS
+            leaf = node["kind"] in ("kernel", "copy", "set", "whole_graph") or name.endswith(ENDS)
             call = reference.of_call(way[:-1] if leaf else way)
             calls[call] = calls.get(call, 0) + node["cpu_ns"]
     return dict(sorted(found.items())), dict(sorted(calls.items()))

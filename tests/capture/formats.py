@@ -172,7 +172,7 @@ def perfetto(data, document):
             if event.one(9) == 1:
                 has_end = "unfinished" not in [keys[note.one(1)] for note in event.messages(4)]
                 open_slices[event.one(11)].append(
-                    (packet.one(8), categories[event.one(3)], names[event.one(10)], has_end))
+                    (packet.one(8), categories[event.one(3)], event.text(23) or names[event.one(10)], has_end))
             elif event.one(9) == 2:
                 start, category, name, has_end = open_slices[event.one(11)].pop()
                 if category in WORK:

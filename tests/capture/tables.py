@@ -97,6 +97,12 @@ def whole(db, document, same):
     same("looks", known, +looks)
 
 
+def columns(db):
+    """Of each table and view its columns, in order."""
+    return {name: db.execute(f"PRAGMA table_info({name})").fetchall() for (name,) in
+            db.execute("SELECT name FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()}
+
+
 def check(file, document, part=False):
     """All that both have is equal.
 
@@ -107,6 +113,10 @@ def check(file, document, part=False):
     assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)], "the database is damaged"
     assert not db.execute("PRAGMA foreign_key_check").fetchall(), "a number refers to no row"
     assert db.execute("PRAGMA user_version").fetchone() == (1,)
+    schema = sqlite3.connect(":memory:")
+    schema.executescript((TOP / "user/report/sqlite.sql").read_text(encoding="utf-8"))
+    # Some are added when a row has them first: SELECT * of two databases has to be of the same columns.
+    assert columns(db) == columns(schema), "columns are not those of sqlite.sql, in its order"
     for (view,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'view'").fetchall():
         db.execute(f"SELECT count(*) FROM {view}").fetchone()
 
@@ -204,8 +214,7 @@ def page():
     """The page has each table and view, each with all of its columns and no other."""
     db = sqlite3.connect(":memory:")
     db.executescript((TOP / "user/report/sqlite.sql").read_text(encoding="utf-8"))
-    want = {(name, column) for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-            for _, column, *_ in db.execute(f"PRAGMA table_info({name})")}
+    want = {(name, column) for name, of in columns(db).items() for _, column, *_ in of}
     got, other = set(), {"meta": {"schema", "gpumon-sqlite", "schema_version", "gpumon_version", "from_ns", "to_ns"},
                          "frame": {"function", "python", "api", "reason", "[kernel without stack]"},
                          "operation_name": {"kernel", "copy", "set", "graph"}, "operations": {"latency_ns"},

@@ -174,7 +174,7 @@ def perfetto(data):
             for note in event.messages(4):
                 value = note.one(3) if note.one(17) is None else texts[note.one(17)]
                 args[keys[note.one(1)]] = note.text(6) if value is None else value
-            operation = Operation(name=names[event.one(10)], start=time, args=args, launch=None,
+            operation = Operation(name=event.text(23) or names[event.one(10)], start=time, args=args, launch=None,
                                   path=args.get("call_stack", ""), flow=event.one(47))
             if event.one(9) == 1:
                 open_slices[track].append(operation)

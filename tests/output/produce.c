@@ -7,6 +7,7 @@
 
 #include "../kmod/uapi/gpumon_event.h"
 #include "capture/capture_maker.h"
+#include "cmd/commands.h"
 #include "report/output.h"
 #include "report/output_profile.h"
 
@@ -231,6 +232,17 @@ static void make_timeline(struct capture_maker *maker)
 		.pid = 42,
 		.comm = "train \"1\"",
 	};
+	const struct gpumon_event done = {
+		.time_ns = 1000009000,
+		.event = GPUMON_EVENT_DONE,
+		.flags = GPUMON_EVENT_F_LATENCY,
+		.context = 7,
+		.seqno = 3,
+		.arg = 4000,
+		.pid = 42,
+		.error = -62,
+		.comm = "train",
+	};
 
 	make_process(maker, .pid = 42, .rank = ~0u, .command = make_string(maker, "./train <1>"),
 		     .host = make_string(maker, "node-1"));
@@ -265,7 +277,10 @@ static void make_timeline(struct capture_maker *maker)
 		   .message = make_string(maker, "xid: MMU Fault"));
 	make_alert(maker, .time_ns = 1000029000, .device = make_string(maker, "0000:07:00.0"),
 		   .message = make_string(maker, "reset: GPU was reset in 7 ms"));
+	make_alert(maker, .time_ns = 1000029500, .code = 2,
+		   .message = make_string(maker, "hang: job on the hardware for 5240 ms"));
 	make_driver_event(maker, "nvidia0 0x2a", &event, sizeof(event));
+	make_driver_event(maker, "card/ring0", &done, sizeof(done));
 }
 
 /* Only seen by uprobes: without the library there are no launches and no operations. */
@@ -388,6 +403,89 @@ static void produce_budget(void)
 	capture_maker_free(maker);
 }
 
+/*
+ * Frames of 16 ms. Of 300 one takes 20 ms more in a wait for the GPU, one 200 ms more in what makes pipelines, and of
+ * one nothing says why it takes 30 ms more.
+ */
+static void make_frames(struct capture_maker *maker, uint32_t count)
+{
+	const uint64_t ms = 1000000;
+	uint32_t present = make_string(maker, "vkQueuePresentKHR");
+	uint32_t submit = make_string(maker, "vkQueueSubmit");
+	uint32_t wait = make_string(maker, "vkWaitForFences");
+	uint32_t pipeline = make_string(maker, "vkCreateGraphicsPipelines");
+	uint32_t kernel = make_string(maker, "draw <shadows> & \"sky\"");
+	uint32_t stack = make_stack(maker, 0x401000);
+	uint64_t at = 1000 * ms;
+
+	make_process(maker, .pid = 100, .rank = ~0u, .executable = make_string(maker, "/bin/game"));
+	make_thread(maker, .tid = 100, .name = make_string(maker, "render"));
+	for (uint32_t i = 0; i <= count; i++) {
+		uint64_t waits = i % 300 == 50 ? 22 * ms : 2 * ms;
+		uint64_t makes = i % 300 == 120 ? 200 * ms : 0;
+
+		make_present(maker, .tid = 100, .swapchain = 1, .number = i + 1, .start_ns = at,
+			     .end_ns = at + ms / 2, .function = present);
+		make_launch(maker, .start_ns = at + ms, .end_ns = at + 2 * ms, .tid = 100,
+			    .correlation = i + 1, .function = submit, .context = 1, .stack = stack);
+		make_kernel(maker, .start_ns = at + 2 * ms, .end_ns = at + 2 * ms + waits,
+			    .correlation = i + 1, .name = kernel, .context = 1, .stream = 7);
+		if (makes)
+			make_call(maker, .start_ns = at + 2 * ms, .end_ns = at + 2 * ms + makes,
+				  .tid = 100, .function = pipeline);
+		make_call(maker, .head.flags = GPUMON_CALL_BLOCKING,
+			  .start_ns = at + 2 * ms + makes, .end_ns = at + 2 * ms + makes + waits,
+			  .tid = 100, .function = wait);
+		at += 14 * ms + waits + makes + (i % 300 == 200 ? 30 * ms : 0);
+	}
+}
+
+/* By the command: frames are no part of a profile. */
+static void produce_report(const char *capture, const char *page, const char *from, const char *to)
+{
+	struct gpumon_context context = { .out = stdout, .err = stderr, .root = "" };
+	char path[4096], output[4096];
+	char *argv[] = {
+		(char *)"gpumon-user", (char *)"report", path,		 (char *)"-o", output,
+		(char *)"--from",      (char *)from,	 (char *)"--to", (char *)to,   NULL
+	};
+	int argc = from ? 9 : 5;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, capture);
+	snprintf(output, sizeof(output), "%s/%s", directory, page);
+	argv[argc] = NULL;
+	if (gpumon_run(&context, argc, argv) != GPUMON_EXIT_OK)
+		exit(1);
+}
+
+static void produce_frames(void)
+{
+	static const uint32_t counts[] = { 240, 12000 };
+	static const char *const names[] = { "frames", "many-frames" };
+	const struct gpumon_profile_options part = { .asked = { .has_from = true,
+								.from_ns = 790000000,
+								.has_to = true,
+								.to_ns = 850000000 } };
+	char path[4096];
+	const char *const paths[] = { path };
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct capture_maker *maker = capture_maker_new();
+
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		make_frames(maker, counts[i]);
+		capture_maker_save(maker, path, "process-100-1", 0);
+		capture_maker_free(maker);
+	}
+	snprintf(path, sizeof(path), "%s/frames", directory);
+	PRODUCE("frames.chrome.json", gpumon_output_chrome(out, paths, 1, &no_options));
+	PRODUCE("frames.perfetto", gpumon_output_perfetto(out, paths, 1, &no_options));
+	PRODUCE("frames.part.perfetto", gpumon_output_perfetto(out, paths, 1, &part));
+	produce_report("frames", "frames.html", NULL, NULL);
+	produce_report("frames", "frames.part.html", "700ms", "1100ms");
+	produce_report("many-frames", "many-frames.html", NULL, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct gpumon_view view;
@@ -408,5 +506,6 @@ int main(int argc, char **argv)
 	produce_timelines();
 	produce_windows();
 	produce_budget();
+	produce_frames();
 	return 0;
 }

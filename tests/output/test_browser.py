@@ -570,3 +570,76 @@ var cells = document.querySelector("#kernels tbody tr").cells;
 return { bad: bad.slice(0, 5), label: getComputedStyle(cells[1], "::before").content,
 	first: cells[0].getBoundingClientRect().top < cells[1].getBoundingClientRect().top };""", "500,900")
         equal(answer, {"bad": [], "label": '"GPU time "', "first": True}, name)
+
+
+# Bars of frames as a reader sees them: on time and late, with the texts at the pointer.
+FRAMES = """
+var section = document.querySelector("#frames"), plot = section.querySelector(".plot");
+function title(element) { return element.querySelector("title").textContent; }
+function height(element) { return element.querySelector("rect").getBoundingClientRect().height; }
+var late = Array.from(plot.querySelectorAll("g.late")), bars = Array.from(plot.querySelectorAll("rect"));
+var r = { sentence: section.querySelector("p").textContent, what: section.querySelector(".what").textContent,
+	about: section.querySelector(".swapchain").textContent, bars: bars.length, late: late.map(title),
+	colours: late.map(function (g) { return getComputedStyle(g).fill; }),
+	on_time: getComputedStyle(bars[0]).fill, limit: plot.querySelector("u").getBoundingClientRect().bottom,
+	limit_text: section.querySelector(".limit").textContent,
+	over: bars.filter(function (bar) { return bar.getBoundingClientRect().top < plot.querySelector("u").getBoundingClientRect().bottom - 1; }).length,
+	letters: Array.from(plot.querySelectorAll("b")).map(function (b) { return b.textContent; }).sort(),
+	legend: Array.from(section.querySelectorAll(".late-legend span")).map(function (s) { return s.textContent; }),
+	rows: Array.from(section.querySelectorAll("tbody tr")).map(function (row) { return Array.from(row.cells).map(function (cell) { return cell.textContent; }); }) };
+"""
+
+
+@test
+def frame_times():
+    """A report has a bar for each frame; a late one has a colour, a letter and a reason, and leads to its time"""
+    answer = run("frames.html", FRAMES + """
+function shown() { return document.querySelector(".timeline").getAttribute("data-shown").split(" ").map(Number); }
+click(late[1].querySelector("rect")); r.bar = shown();
+r.chosen = section.querySelector("tr[aria-selected=true]").cells[0].textContent;
+click(section.querySelectorAll("tbody tr")[0].cells[1]); r.row = shown();
+document.body.style.width = "400px";
+r.wide = Array.from(section.querySelectorAll("*")).filter(function (e) {
+	return !e.ownerSVGElement && e.getBoundingClientRect().right > 401; }).map(function (e) { return e.tagName + "." + e.className; });
+return r;""", "500,900")
+    grew = 'draw <shadows> & "sky" grew from 2.00ms to 22.0ms'
+    made = "vkCreateGraphicsPipelines grew from 0ns to 200ms"
+    equal(answer["sentence"], f"3 of 240 frames were late: 1 waited for the GPU ({grew}), "
+          f"1 made pipelines or shaders ({made}), 1 without evidence.")
+    equal((answer["bars"], answer["over"]), (240, 3))
+    equal(answer["late"], [f"frame 52: 36.0\u00a0ms, waited for the GPU: {grew}",
+                           f"frame 122: 216\u00a0ms, made pipelines or shaders: {made}",
+                           "frame 202: 46.0\u00a0ms, without evidence: nothing recorded says why"])
+    equal(len(set(answer["colours"] + [answer["on_time"]])), 4, "colours")
+    equal(answer["letters"], ["?", "G", "P 216\u00a0ms"])
+    equal(answer["limit_text"], "late: over 24.0\u00a0ms")
+    equal(answer["legend"], ["Gwaited for the GPU: 1", "Pmade pipelines or shaders: 1", "?without evidence: 1"])
+    equal([row[0] for row in answer["rows"]], ["52", "122", "202"])
+    equal(answer["rows"][0][1:], ["800\u00a0ms", "36.0\u00a0ms", f"Gwaited for the GPU {grew}",
+                                  "--from\u00a0800ms --to\u00a0836ms"])
+    assert "click a late one" in answer["what"], answer["what"]
+    equal((answer["bar"], answer["chosen"]), ([1940e6 - 21.6e6, 2156e6 + 21.6e6], "122"))
+    equal(answer["row"], [800e6 - 3.6e6, 836e6 + 3.6e6])
+    equal(answer["wide"], [], "wider than a narrow screen")
+
+
+@test
+def many_frames():
+    """With many frames a bar is the longest of several, no late one is lost, and letters do not overlap"""
+    answer = run("many-frames.html", FRAMES + """
+r.boxes = Array.from(plot.querySelectorAll("b")).map(function (b) { var box = b.getBoundingClientRect();
+	return [box.left, box.right, box.top, box.bottom]; });
+r.thinnest = Math.min.apply(null, late.map(function (g) { return g.querySelector("rect").getBoundingClientRect().width; }));
+click(late[late.length - 1].querySelector("rect"));
+r.chosen = section.querySelector("tr[aria-selected=true]").getBoundingClientRect().height;
+return r;""")
+    equal((answer["bars"], len(answer["late"]), len(answer["rows"])), (1000, 120, 120))
+    assert answer["sentence"].startswith("120 of 12000 frames were late: 40 waited for the GPU"), answer["sentence"]
+    assert "a bar is the longest of up to 12 frames" in answer["about"], answer["about"]
+    assert re.match(r"frame 52: 36\.0\u00a0ms, the longest of 12, waited for the GPU: ", answer["late"][0]), answer["late"][0]
+    assert answer["thinnest"] > 2, answer["thinnest"]
+    assert answer["chosen"] > 0, "the row of the last one is folded"
+    for i, (left, right, top, bottom) in enumerate(answer["boxes"]):
+        for other in answer["boxes"][:i]:
+            assert right <= other[0] + 1 or left >= other[1] - 1 or bottom <= other[2] + 1 or top >= other[3] - 1, \
+                f"letters overlap: {answer['boxes'][i]} {other}"

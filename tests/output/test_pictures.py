@@ -176,3 +176,25 @@ def windows_have_one_share():
     table = re.findall(r'share" [^>]*>(?:<i [^>]*></i>)?<span>(.*?)</span>', page[page.index('id="devices"'):])
     equal(table, ["50.3%"] * 2, "the table")
     equal(timeline, table, "the timeline")
+
+
+@test
+def frames_of_a_part():
+    """A report of a part has the frames that begin in it, late by what is usual in all of the recording"""
+    page = (files / "frames.part.html").read_text(encoding="utf-8")
+    section = page[page.index('<section id="frames">'):page.index('<section id="timeline">')]
+    assert ">1 of 24 frames were late: 1 waited for the GPU (" in section, section[:500]
+    assert "only frames that begin in this part of the recording, late by the median of all of it" in section
+    assert "late: over 24.0\u00a0ms" in section
+    equal(len(re.findall("<rect ", section)), 24)
+    # The timeline begins with the part, and words of the command line count from the beginning of the recording.
+    equal(re.findall(r'<g class="late late-(.*?)" data-row="late-0" data-part="(.*?)">', section),
+          [("gpu", "100000000 136000000")])
+    equal(re.findall(r"--from&#160;\S+ --to&#160;[^<]+", section), ["--from&#160;800ms --to&#160;836ms"])
+
+
+@test
+def no_presents_no_frames():
+    """A report of a program that presents nothing has no frames"""
+    for name in ["training.html", "budget.html", "windows.html"]:
+        assert 'id="frames"' not in (files / name).read_text(encoding="utf-8"), name

@@ -64,7 +64,7 @@ def perfetto(name):
                          for m in event.messages(4)}
             kind = event.one(9)
             events.append((packet.one(8), order, kind, event.one(11),
-                           Slice(name=names[event.one(10)] if kind != 2 else None,
+                           Slice(name=event.text(23) or names[event.one(10)] if kind != 2 else None,
                                  category=categories[event.one(3)] if kind != 2 else None,
                                  flows=event.all(47), arguments=arguments)))
     # Like a reader: by time, and for equal times in the order of the file.
@@ -201,6 +201,11 @@ def chrome_ranges_and_events():
     equal(instants["ioctl"]["args"], {"command_hex": 42, "result": 0, "duration_ns": 77,
                                       "pid": 42, "comm": 'train "1"'})
     equal(names[instants["ioctl"]["pid"], instants["ioctl"]["tid"]], "nvidia0 0x2a")
+    equal(instants["done"]["args"]["latency_ns"], 4000)
+    equal(instants["hang"]["args"]["message"], "hang: job on the hardware for 5240 ms")
+    job, = [e for e in events if e.get("cat") == "job"]
+    equal((job["ns"], job["dur_ns"], job["name"], names[job["pid"], job["tid"]], job["args"]),
+          (1000005000, 4000, "train[42]", "card/ring0, on the hardware", {"context": 7, "seqno": 3, "errno": 62}))
     assert "here" in instants
     waits = [e for e in events if e.get("cat") == "wait"]
     equal([(e["name"], e["dur_ns"]) for e in waits], [("cudaStreamSynchronize", 13000)])
@@ -267,3 +272,45 @@ def perfetto_flows():
     kernels = [s for s in slices if s.category == "kernel"]
     equal({s.arguments["latency_ns"] for s in kernels}, {9000})
     equal({s.arguments["grid"] for s in kernels}, {"1 2 3"})
+
+
+def check_frames(found):
+    """Frames as name, begin, length and annotations."""
+    equal(len(found), 240)
+    for (_, start, ns, _), (_, following, _, _) in zip(found, found[1:]):
+        equal(start + ns, following, "time between two frames")
+    equal([name for name, _, _, _ in found[:3]], ["frame 2", "frame 3", "frame 4"])
+    grew = 'draw <shadows> & "sky" grew from 2.00ms to 22.0ms'
+    counts = {"submissions": 1, "operations": 1, "median_ns": 16000000}
+    equal([frame for frame in found if frame[3]],
+          [("frame 52 late", 1800000000, 36000000,
+            dict(counts, late="waited for the GPU", evidence=grew, frame_ns=36000000)),
+           ("frame 122 late", 2940000000, 216000000,
+            dict(counts, late="made pipelines or shaders", frame_ns=216000000,
+                 evidence="vkCreateGraphicsPipelines grew from 0ns to 200ms")),
+           ("frame 202 late", 4420000000, 46000000,
+            dict(counts, late="without evidence", evidence="nothing recorded says why", frame_ns=46000000))])
+
+
+@test
+def chrome_frames():
+    """Frames of a swapchain are a row of its process, and late ones have their reason"""
+    events, names = chrome("frames")
+    found = [e for e in events if e.get("cat") == "frame"]
+    equal({names[e["pid"], e["tid"]] for e in found}, {"frames of swapchain 1"})
+    equal({names[e["pid"]] for e in found}, {"game"})
+    check_frames([(e["name"], e["ns"], e["dur_ns"], e.get("args", {})) for e in found])
+
+
+@test
+def perfetto_frames():
+    """The same in Perfetto's format, also of a part of the time"""
+    tracks, slices = perfetto("frames")
+    found = [s for s in slices if s.category == "frame"]
+    equal({s.track.name for s in found}, {"frames of swapchain 1"})
+    equal({tracks[s.track.parent].name for s in found}, {"game"})
+    check_frames([(s.name, s.start, s.end - s.start, s.arguments) for s in found])
+    _, slices = perfetto("frames.part")
+    equal([(s.name, s.start, s.end) for s in slices if s.category == "frame"],
+          [("frame 51", 1790000000, 1800000000), ("frame 52 late", 1800000000, 1836000000),
+           ("frame 53", 1836000000, 1850000000)])

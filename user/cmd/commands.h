@@ -21,6 +21,7 @@
 	X(correlate)           \
 	X(flamegraph)          \
 	X(report)              \
+	X(frames)              \
 	X(export)              \
 	X(diff)                \
 	X(probe)               \

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
+#include <string.h>
 
 #include "commands.h"
+#include "lib/format.h"
 #include "lib/privileges.h"
 #include "lib/wait.h"
 
@@ -29,11 +30,7 @@ int main(int argc, char **argv)
 	int status;
 
 	gpumon_signals_start();
-	/*
-	 * For the widths of characters in tables. Numbers stay as in C, since programs read them.
-	 */
-	setlocale(LC_CTYPE, "");
-
+	gpumon_term_start();
 	keep_standard_files();
 	gpumon_privileges_start();
 	status = gpumon_run(&context, argc, argv);
@@ -41,7 +38,7 @@ int main(int argc, char **argv)
 	/* A full disk or a closed pipe only shows up here. Lost output is a failure. */
 	if (fflush(stdout) || ferror(stdout)) {
 		if (status == GPUMON_EXIT_OK) {
-			perror("gpumon-user: standard output");
+			fprintf(stderr, "gpumon-user: standard output: %s\n", strerror(errno));
 			status = GPUMON_EXIT_FAILED;
 		}
 	}

@@ -51,8 +51,12 @@ struct gpumon_show {
 		GPUMON_SHOW_TREE_FLAG(show, "no-inline", no_inline),                               \
 		GPUMON_SHOW_TREE_FLAG(show, "interpreter", interpreter),                           \
 		GPUMON_OPTION("symbol-root", 0, GPUMON_OPTION_TEXT, &(show)->profile.symbol_root), \
-		GPUMON_OPTION_CALL("from", 0, &(show)->profile.asked, gpumon_show_take_from),      \
-		GPUMON_OPTION_CALL("to", 0, &(show)->profile.asked, gpumon_show_take_to),          \
+		GPUMON_SHOW_PART_OPTIONS(show)
+
+/* A part of the time. */
+#define GPUMON_SHOW_PART_OPTIONS(show)                                                    \
+	GPUMON_OPTION_CALL("from", 0, &(show)->profile.asked, gpumon_show_take_from),     \
+		GPUMON_OPTION_CALL("to", 0, &(show)->profile.asked, gpumon_show_take_to), \
 		GPUMON_OPTION("range", 0, GPUMON_OPTION_TEXT, &(show)->profile.asked.name)
 
 /* Only of commands that write one weight of the tree. */
@@ -74,9 +78,10 @@ struct gpumon_show {
 	"      --functions        a function is one, whichever of its lines a call is in\n"    \
 	"      --no-inline        no inlined functions\n"                                      \
 	"      --interpreter      also functions of the interpreter between those of Python\n" \
-	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n"  \
-	"      --from TIME        only since TIME after the beginning: 125ms, 1.5s\n"          \
-	"      --to TIME          and before TIME\n"                                           \
+	"      --symbol-root DIR  where the files of the recorded machine are, if not here\n" GPUMON_SHOW_PART_HELP
+#define GPUMON_SHOW_PART_HELP                                                         \
+	"      --from TIME        only since TIME after the beginning: 125ms, 1.5s\n" \
+	"      --to TIME          and before TIME\n"                                  \
 	"      --range NAME[:N]   only the Nth NVTX range NAME (-1: the last), or all of them\n"
 
 /* --from and --to. @value is a struct gpumon_asked_range. */

@@ -47,10 +47,12 @@ struct gpumon_driver {
 	bool switched_on;
 };
 
-static void write_records(struct gpumon_driver *driver)
+uint64_t gpumon_driver_records_write(struct gpumon_driver_records *records,
+				     struct gpumon_capture_file *file)
 {
-	const uint8_t *at = driver->records.data;
-	size_t left = driver->records.size;
+	const uint8_t *at = records->data;
+	size_t left = records->size;
+	uint64_t written = 0;
 
 	while (left) {
 		size_t size = 0;
@@ -65,12 +67,18 @@ static void write_records(struct gpumon_driver *driver)
 			size += record->size;
 		}
 		/* The writer reports and counts a full disk. */
-		if (!gpumon_capture_append(driver->file, 0, at, size))
-			driver->bytes += size;
+		if (!gpumon_capture_append(file, 0, at, size))
+			written += size;
 		at += size;
 		left -= size;
 	}
-	driver->records.size = 0;
+	records->size = 0;
+	return written;
+}
+
+static void write_records(struct gpumon_driver *driver)
+{
+	driver->bytes += gpumon_driver_records_write(&driver->records, driver->file);
 }
 
 static void read_names(struct gpumon_driver *driver)
@@ -350,15 +358,14 @@ bool gpumon_driver_row_known(const struct gpumon_model *model, const struct gpum
 	return gpumon_model_ring(model, event->ring);
 }
 
-/* The string with the name of an event's row, 0 while that is unknown. */
-static uint32_t row_id(struct gpumon_driver_records *records, const struct gpumon_event *event,
-		       const struct gpumon_model *model)
+/* What is known of an event's row; NULL for an event that is not. */
+static struct gpumon_driver_row *row_of(struct gpumon_driver_records *records,
+					const struct gpumon_event *event)
 {
 	struct gpumon_driver_row *row;
-	char text[256];
 
 	if (event->event >= __GPUMON_EVENT_TYPE_MAX)
-		return 0;
+		return NULL;
 	if (event->ring >= records->row_count[event->event]) {
 		size_t count = event->ring + 16U;
 		size_t before = records->row_count[event->event];
@@ -368,19 +375,22 @@ static uint32_t row_id(struct gpumon_driver_records *records, const struct gpumo
 		records->rows[event->event] = row;
 		records->row_count[event->event] = count;
 	}
-	row = &records->rows[event->event][event->ring];
-	if (row->stale || !row->id) {
-		row_text(model, event, text, sizeof(text));
-		/* An unknown name is looked up again the next time. */
-		if (!text[0])
-			return 0;
-		row->stale = false;
-		if (row->id && !strcmp(row->text, text))
-			return row->id;
-		free(row->text);
-		row->text = gpumon_strdup(text);
-		row->id = add_string(records, text);
-	}
+	return &records->rows[event->event][event->ring];
+}
+
+/* The string with the name of a row, 0 while that is unknown. */
+static uint32_t name_row(struct gpumon_driver_records *records, struct gpumon_driver_row *row,
+			 const char *text)
+{
+	/* An unknown name is looked up again the next time. */
+	if (!text || !text[0])
+		return 0;
+	row->stale = false;
+	if (row->id && !strcmp(row->text, text))
+		return row->id;
+	free(row->text);
+	row->text = gpumon_strdup(text);
+	row->id = add_string(records, text);
 	return row->id;
 }
 
@@ -395,22 +405,52 @@ void gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t 
 	record->cause = cause;
 }
 
-void gpumon_driver_records_event(struct gpumon_driver_records *records,
-				 const struct gpumon_event *event, const struct gpumon_model *model)
+/* A report of losses is a record of another type. */
+static bool add_loss(struct gpumon_driver_records *records, const struct gpumon_event *event)
+{
+	if (event->event != GPUMON_EVENT_LOST)
+		return false;
+	gpumon_driver_records_loss(records, event->time_ns, GPUMON_LOSS_DRIVER_RING, event->arg);
+	return true;
+}
+
+static void add_event(struct gpumon_driver_records *records, const struct gpumon_event *event,
+		      uint32_t id)
 {
 	struct gpumon_record_driver_event *record;
-	uint32_t id;
 
-	if (event->event == GPUMON_EVENT_LOST) {
-		gpumon_driver_records_loss(records, event->time_ns, GPUMON_LOSS_DRIVER_RING,
-					   event->arg);
-		return;
-	}
-	id = row_id(records, event, model);
 	record = add_record(records, GPUMON_RECORD_DRIVER_EVENT, sizeof(*record) + sizeof(*event));
 	record->event_size = sizeof(*event);
 	record->row = id;
 	memcpy(record->event, event, sizeof(*event));
+}
+
+void gpumon_driver_records_event(struct gpumon_driver_records *records,
+				 const struct gpumon_event *event, const struct gpumon_model *model)
+{
+	struct gpumon_driver_row *row;
+	char text[256];
+
+	if (add_loss(records, event))
+		return;
+	row = row_of(records, event);
+	if (row && (row->stale || !row->id)) {
+		row_text(model, event, text, sizeof(text));
+		add_event(records, event, name_row(records, row, text));
+	} else {
+		add_event(records, event, row ? row->id : 0);
+	}
+}
+
+void gpumon_driver_records_named(struct gpumon_driver_records *records,
+				 const struct gpumon_event *event, const char *row)
+{
+	struct gpumon_driver_row *known;
+
+	if (add_loss(records, event))
+		return;
+	known = row_of(records, event);
+	add_event(records, event, known ? name_row(records, known, row) : 0);
 }
 
 void gpumon_driver_records_forget(struct gpumon_driver_records *records)

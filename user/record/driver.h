@@ -91,6 +91,10 @@ void gpumon_driver_records_event(struct gpumon_driver_records *records,
 				 const struct gpumon_event *event,
 				 const struct gpumon_model *model);
 
+/* The same with the name of its row, "" or NULL if that is not known. */
+void gpumon_driver_records_named(struct gpumon_driver_records *records,
+				 const struct gpumon_event *event, const char *row);
+
 /* Look names up again from now on, since ring numbers are reused. */
 void gpumon_driver_records_forget(struct gpumon_driver_records *records);
 
@@ -103,6 +107,10 @@ void gpumon_driver_records_note(struct gpumon_driver_records *records, uint64_t 
 				uint16_t flags, const char *text);
 void gpumon_driver_records_loss(struct gpumon_driver_records *records, uint64_t time_ns,
 				enum gpumon_loss cause, uint64_t count);
+
+/* Write them to the file of a capture, and empty them. Returns the bytes that were written. */
+uint64_t gpumon_driver_records_write(struct gpumon_driver_records *records,
+				     struct gpumon_capture_file *file);
 
 void gpumon_driver_records_free(struct gpumon_driver_records *records);
 

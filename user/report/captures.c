@@ -173,6 +173,9 @@ static void define(struct gpumon_tables *tables, uint32_t number,
 	case GPUMON_RECORD_GRAPH_NODE:
 		process->has_nodes = true;
 		break;
+	case GPUMON_RECORD_PRESENT:
+		process->has_presents = true;
+		break;
 	case GPUMON_RECORD_RANGE:
 		process->has_ranges = true;
 		break;
@@ -257,6 +260,26 @@ void gpumon_captures_find_symbols(struct gpumon_captures *captures)
 		find_symbols(&tables->processes[i], tables->symbol_root,
 			     captures->paths[tables->processes[i].capture]);
 	}
+}
+
+/* --- events of drivers */
+
+bool gpumon_captures_event(const struct gpumon_record *record, struct gpumon_event *event,
+			   uint32_t *row)
+{
+	struct gpumon_record_driver_event head;
+	size_t size = record->size - sizeof(head);
+
+	memset(event, 0, sizeof(*event));
+	if (record->size < sizeof(head))
+		return false;
+	gpumon_record_copy(&head, sizeof(head), record);
+	size = size < head.event_size ? size : head.event_size;
+	memcpy(event, (const uint8_t *)record + sizeof(head),
+	       size < sizeof(*event) ? size : sizeof(*event));
+	event->comm[GPUMON_COMM_LEN - 1] = '\0';
+	*row = head.row;
+	return event->event < __GPUMON_EVENT_TYPE_MAX && event->time_ns;
 }
 
 /* --- passes */
@@ -407,6 +430,15 @@ bool gpumon_captures_is_cut(const struct gpumon_captures *captures, uint32_t pro
 
 	/* Their work may be among what was lost on the way, which is counted there. */
 	return of->is_cut && !of->lacks_records;
+}
+
+bool gpumon_captures_have_presents(const struct gpumon_captures *captures)
+{
+	for (uint32_t i = 0; i < captures->tables.used; i++) {
+		if (captures->tables.processes[i].has_presents)
+			return true;
+	}
+	return false;
 }
 
 void gpumon_captures_close(struct gpumon_captures *captures)

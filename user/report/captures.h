@@ -11,6 +11,7 @@
 #ifndef GPUMON_REPORT_CAPTURES_H
 #define GPUMON_REPORT_CAPTURES_H
 
+#include "../kmod/uapi/gpumon_event.h"
 #include "capture/symbol.h"
 #include "lib/map.h"
 #include "capture/windows.h"
@@ -45,6 +46,7 @@ struct gpumon_tables_process {
 	bool has_record;
 	bool has_launches;
 	bool has_nodes;
+	bool has_presents;
 	bool has_ranges;
 	bool has_unsampled;
 	bool is_cut;
@@ -175,9 +177,23 @@ static inline bool gpumon_captures_is_driver(uint32_t number)
 	return number > UINT32_MAX / 2;
 }
 
+/**
+ * gpumon_captures_event - take an event of the driver out of its record
+ * @record: of type GPUMON_RECORD_DRIVER_EVENT
+ * @event: out; what an older module did not write is 0
+ * @row: out: string id of the name of its row
+ *
+ * Return: true; false if it is damaged, or not known to this version.
+ */
+bool gpumon_captures_event(const struct gpumon_record *record, struct gpumon_event *event,
+			   uint32_t *row);
+
 /* Tell the engine which processes have graph nodes. */
 void gpumon_captures_expect(const struct gpumon_captures *captures,
 			    struct gpumon_correlate *correlate);
+
+/* After gpumon_captures_define(): whether there are presents, and so frames. */
+bool gpumon_captures_have_presents(const struct gpumon_captures *captures);
 
 /* Answers for the engine: is a launch without operations outside of windows, or was its process cut? */
 bool gpumon_captures_left_out(const struct gpumon_captures *captures, uint32_t process,

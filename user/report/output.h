@@ -205,11 +205,15 @@ struct gpumon_scan {
 	struct gpumon_unified unified[GPUMON_UNIFIED_KINDS];
 };
 
+struct gpumon_frames;
+
 void gpumon_scan_free(struct gpumon_scan *scan);
 
 /**
  * struct gpumon_view - the contents of a profile; tests can make one by hand
  * @sampling: what was recorded of only a part, NULL if nothing
+ * @has_presents: there are presents, and so frames
+ * @frames: frames that begin in @range, for the report; NULL: they were not read
  * @hits: calls that uprobes saw
  * @metrics: metrics of GPUs, NULL if none were asked for
  * @losses: GPUMON_LOSS_CAUSES counts
@@ -247,6 +251,8 @@ struct gpumon_view {
 	const struct gpumon_distribution *latency;
 	const struct gpumon_sampling *sampling;
 	const struct gpumon_correlate_counts *counts;
+	bool has_presents;
+	const struct gpumon_frames *frames;
 	uint64_t hits;
 	const struct gpumon_metrics *metrics;
 	const uint64_t *losses;

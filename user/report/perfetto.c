@@ -41,6 +41,7 @@ enum track_event {
 	EVENT_TYPE = 9,
 	EVENT_NAME_IID = 10,
 	EVENT_TRACK = 11,
+	EVENT_NAME = 23,
 	EVENT_COUNTER = 44, /* as a double */
 	EVENT_FLOW_IDS = 47,
 };
@@ -225,7 +226,11 @@ static void put_interned(struct perfetto *perfetto, const struct gpumon_track_ev
 	bool line = false, stack = false, path = false;
 	size_t data;
 
-	used->name = name_number(perfetto, event->name, &name);
+	/* Each frame has a name of its own. */
+	if (event->category == GPUMON_CATEGORY_FRAME)
+		name = false;
+	else
+		used->name = name_number(perfetto, event->name, &name);
 	category = !perfetto->categories[event->category];
 	perfetto->categories[event->category] = true;
 	for (unsigned int i = 0; i < event->argument_count; i++) {
@@ -324,7 +329,10 @@ static void put_event(void *data, const struct gpumon_track_event *event)
 			     event->type == GPUMON_TRACK_INSTANT ? TYPE_INSTANT : TYPE_SLICE_BEGIN);
 	gpumon_protobuf_uint(packet, EVENT_TRACK, event->track->id);
 	gpumon_protobuf_uint(packet, EVENT_CATEGORY_IIDS, event->category + 1);
-	gpumon_protobuf_uint(packet, EVENT_NAME_IID, used.name);
+	if (used.name)
+		gpumon_protobuf_uint(packet, EVENT_NAME_IID, used.name);
+	else
+		gpumon_protobuf_string(packet, EVENT_NAME, event->name);
 	if (event->flow)
 		gpumon_protobuf_fixed64(packet, EVENT_FLOW_IDS, event->flow);
 	for (unsigned int i = 0; i < event->argument_count; i++) {

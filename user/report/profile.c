@@ -18,10 +18,7 @@ static void see_time(struct gpumon_profile *profile, uint32_t number, uint64_t s
 		     uint64_t end_ns)
 {
 	gpumon_budget_time(&profile->budget, number, start_ns, end_ns);
-	if (start_ns && (!profile->first_ns || start_ns < profile->first_ns))
-		profile->first_ns = start_ns;
-	if (end_ns > profile->last_ns)
-		profile->last_ns = end_ns;
+	gpumon_time_include(&profile->first_ns, &profile->last_ns, start_ns, end_ns);
 }
 
 bool gpumon_activity_times(const struct gpumon_record *record, uint64_t *start_ns, uint64_t *end_ns)
@@ -33,9 +30,12 @@ bool gpumon_activity_times(const struct gpumon_record *record, uint64_t *start_n
 		struct gpumon_record_sync sync;
 		struct gpumon_record_hit hit;
 		struct gpumon_record_range range;
-	} of;
+		struct gpumon_record_present present;
+	} copy;
 
-#define COPY(member) gpumon_record_copy(&of.member, sizeof(of.member), record)
+#define OF(member)                                                                               \
+	((const struct gpumon_record_##member *)gpumon_record_whole(record, sizeof(copy.member), \
+								    &copy.member))
 /* A call that had not returned has no end. */
 #define TIMES(start, end)                    \
 	do {                                 \
@@ -46,24 +46,22 @@ bool gpumon_activity_times(const struct gpumon_record *record, uint64_t *start_n
 	} while (0)
 	switch (record->type) {
 	case GPUMON_RECORD_LAUNCH:
-		COPY(launch);
-		TIMES(of.launch.start_ns, of.launch.end_ns);
+		TIMES(OF(launch)->start_ns, OF(launch)->end_ns);
 		return true;
 	case GPUMON_RECORD_CALL:
-		COPY(call);
-		TIMES(of.call.start_ns, of.call.end_ns);
+		TIMES(OF(call)->start_ns, OF(call)->end_ns);
+		return true;
+	case GPUMON_RECORD_PRESENT:
+		TIMES(OF(present)->start_ns, OF(present)->end_ns);
 		return true;
 	case GPUMON_RECORD_SYNC:
-		COPY(sync);
-		TIMES(of.sync.start_ns, of.sync.end_ns);
+		TIMES(OF(sync)->start_ns, OF(sync)->end_ns);
 		return true;
 	case GPUMON_RECORD_HIT:
-		COPY(hit);
-		TIMES(of.hit.time_ns, of.hit.time_ns + of.hit.duration_ns);
+		TIMES(OF(hit)->time_ns, OF(hit)->time_ns + OF(hit)->duration_ns);
 		return true;
 	case GPUMON_RECORD_RANGE:
-		COPY(range);
-		TIMES(of.range.time_ns, of.range.time_ns);
+		TIMES(OF(range)->time_ns, OF(range)->time_ns);
 		return true;
 	default:
 		if (!gpumon_work_fields(record, &fields) || !fields.start_ns)
@@ -72,7 +70,7 @@ bool gpumon_activity_times(const struct gpumon_record *record, uint64_t *start_n
 		return true;
 	}
 #undef TIMES
-#undef COPY
+#undef OF
 }
 
 static const char *const match_reasons[GPUMON_MATCH_KINDS] = {
@@ -191,10 +189,9 @@ static uint64_t call_ns(const struct gpumon_profile *profile, uint64_t start_ns,
 	return start_ns && gpumon_profile_clip(profile, &start_ns, &end_ns) ? end_ns - start_ns : 0;
 }
 
-struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
-				     uint64_t start_ns)
+struct gpumon_tree_where gpumon_work_where(const struct gpumon_work *work, uint64_t start_ns)
 {
-	const struct gpumon_tree_where where = {
+	return (struct gpumon_tree_where){
 		.process = work->process,
 		.tid = work->tid,
 		.stack = work->stack,
@@ -202,6 +199,12 @@ struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpum
 		.time_ns = work->launch_ns ? work->launch_ns : start_ns,
 		.reason = gpumon_match_reason(work->match),
 	};
+}
+
+struct gpumon_node *gpumon_tree_work(struct gpumon_tree *tree, const struct gpumon_work *work,
+				     uint64_t start_ns)
+{
+	const struct gpumon_tree_where where = gpumon_work_where(work, start_ns);
 
 	return gpumon_tree_path(tree, &where);
 }
@@ -707,6 +710,7 @@ static int read_all(struct gpumon_profile *profile)
 
 	if (gpumon_captures_define(captures, &definitions) || find_part(profile))
 		return -1;
+	profile->has_presents = gpumon_captures_have_presents(captures);
 	for (uint32_t i = 0; i < captures->tables.used; i++)
 		known += captures->tables.processes[i].known;
 	profile->tree.processes = profile->options.processes ||

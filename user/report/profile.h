@@ -387,6 +387,8 @@ const struct gpumon_sampling *gpumon_profile_sampling(const struct gpumon_profil
 const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_profile *profile);
 /* Metrics of GPUs; NULL if none were asked for. */
 const struct gpumon_metrics *gpumon_profile_metrics(const struct gpumon_profile *profile);
+/* Whether there are presents, for gpumon_frames_read(). */
+bool gpumon_profile_has_presents(const struct gpumon_profile *profile);
 /* Calls that uprobes saw. */
 uint64_t gpumon_profile_hits(const struct gpumon_profile *profile);
 /* Counts by enum gpumon_loss. */

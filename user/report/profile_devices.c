@@ -266,6 +266,8 @@ const char *gpumon_api_name(uint32_t id)
 		[GPUMON_API_OPENCL] = "OpenCL",
 		[GPUMON_API_LEVEL_ZERO] = "Level Zero",
 		[GPUMON_API_HIP] = "HIP",
+		[GPUMON_API_VULKAN] = "Vulkan",
+		[GPUMON_API_OPENGL] = "OpenGL",
 	};
 
 	return GPUMON_API_OF(id) < GPUMON_APIS ? names[GPUMON_API_OF(id)] : "unknown API";

@@ -146,6 +146,7 @@ struct gpumon_profile {
 	uint32_t window_count;
 	struct gpumon_correlate *correlate;
 	struct gpumon_correlate_counts counts;
+	bool has_presents;
 	uint64_t hits;
 	struct gpumon_capture_damage damage;
 	uint64_t losses[GPUMON_LOSS_CAUSES];

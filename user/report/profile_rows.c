@@ -148,6 +148,11 @@ const struct gpumon_correlate_counts *gpumon_profile_counts(const struct gpumon_
 	return &profile->counts;
 }
 
+bool gpumon_profile_has_presents(const struct gpumon_profile *profile)
+{
+	return profile->has_presents;
+}
+
 uint64_t gpumon_profile_hits(const struct gpumon_profile *profile)
 {
 	return profile->hits;

@@ -289,11 +289,12 @@ static bool is_call(const struct gpumon_tree_frame *frame, const char *call, siz
 	return call && length == call_length && !memcmp(base, call, length);
 }
 
-/* Libraries that implement an API: those of CUDA, HIP, Level Zero, OpenCL and Vulkan. */
+/* Libraries that implement an API: those of CUDA, HIP, Level Zero, OpenCL, Vulkan and OpenGL. */
 static bool is_api_module(const char *module)
 {
-	static const char *const names[] = { "libcuda.so", "libcudart", "libcupti", "libamdhip64",
-					     "libze_",	   "libOpenCL", "libvulkan" };
+	static const char *const names[] = { "libcuda.so", "libcudart", "libcupti",  "libamdhip64",
+					     "libze_",	   "libOpenCL", "libvulkan", "libEGL",
+					     "libGL.so",   "libGLX" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		if (!strncmp(module, names[i], strlen(names[i])))

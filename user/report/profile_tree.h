@@ -115,6 +115,9 @@ struct gpumon_tree_where {
 struct gpumon_node *gpumon_tree_path(struct gpumon_tree *tree,
 				     const struct gpumon_tree_where *where);
 
+/* Where an operation is: at its launch, or at @start_ns, when it began. */
+struct gpumon_tree_where gpumon_work_where(const struct gpumon_work *work, uint64_t start_ns);
+
 /* "[kernel without stack]": why an operation has no stack; NULL if it has one. */
 const char *gpumon_match_reason(enum gpumon_match match);
 /* The same for a GPU operation that began at a time, with the reason if it has no stack. */

@@ -42,6 +42,8 @@ void gpumon_report_pid(FILE *out, const struct gpumon_view *view, uint32_t proce
  */
 void gpumon_report_timeline(FILE *out, const struct gpumon_view *view,
 			    struct gpumon_report_names *names);
+/* Frame times of swapchains, late ones with their reason; nothing without frames. 0, or -1 if the stream failed. */
+int gpumon_report_frame_times(FILE *out, const struct gpumon_view *view);
 /* Bands of metrics of a GPU, ~0: of those on which nothing ran. */
 void gpumon_report_bands(FILE *out, const struct gpumon_view *view, uint32_t gpu);
 bool gpumon_report_has_bands(const struct gpumon_view *view);

@@ -153,6 +153,10 @@
 			all = false;
 			fold();
 		};
+		state.unfold = function () {
+			all = true;
+			fold();
+		};
 		tables.set(table, state);
 		fold();
 		// On a narrow screen a row is several lines, and each number has its title in front.
@@ -387,6 +391,8 @@
 		path.setAttribute("class", name);
 		return path;
 	}
+	// Shows a part of the first timeline.
+	let showPart = null;
 	function timeline(element) {
 		const length = Number(element.getAttribute("data-length")), bin = Number(element.getAttribute("data-bin"));
 		const axis = element.querySelector(".axis div"), ticks = axis.innerHTML;
@@ -636,7 +642,37 @@
 		}
 		window.addEventListener("resize", function () { rows.forEach(drawOperations); });
 		show(0, length);
+		showPart = showPart || function (first, behind) {
+			show(first, behind);
+			element.closest("section").scrollIntoView({ block: "start" });
+		};
 	}
 	for (const element of document.querySelectorAll(".timeline"))
 		timeline(element);
+
+	// --- frames: a late one leads to its time in the timeline, or to its row where there is none
+
+	function showFrame(element) {
+		const [start, end] = element.getAttribute("data-part").split(" ").map(Number), around = (end - start) / 10;
+		if (showPart)
+			showPart(start - around, end + around);
+	}
+	const lateTable = document.querySelector("#frames-table");
+	const lateRows = lateTable && pickable(lateTable, function (row) {
+		if (row)
+			showFrame(row);
+	}, function () {});
+	for (const bar of document.querySelectorAll("#frames g.late"))
+		bar.addEventListener("click", function () {
+			const row = document.getElementById(bar.getAttribute("data-row"));
+			if (row && row.hidden)
+				tables.get(lateTable).unfold();
+			if (row)
+				lateRows.choose(row);
+			if (row && !showPart)
+				row.scrollIntoView({ block: "center" });
+			showFrame(bar);
+		});
+	if (lateTable && showPart)
+		addHint("click a late one to see its time in the timeline", document.querySelector("#frames .what"));
 })();

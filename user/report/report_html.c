@@ -305,6 +305,8 @@ static int put_main(FILE *out, const struct gpumon_view *view, struct gpumon_rep
 	gpumon_report_verdict(out, view);
 	put_missing(out, view, false);
 	put_cards(out, view);
+	if (gpumon_report_frame_times(out, view))
+		return -1;
 	gpumon_report_timeline(out, view, names);
 	if (gpumon_report_flames(out, view, names))
 		return -1;

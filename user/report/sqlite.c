@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kmod/uapi/gpumon_event.h"
 #include "asset.h"
 #include "lib/memory.h"
 #include "lib/version.h"
@@ -25,33 +24,44 @@
 #define KNOWN(value) ((value) ? NUMBER(value) : GPUMON_SQL_NULL)
 
 /* Tables of numbers, with their columns and how many these are. */
-#define TABLES(X)                                                                                         \
-	X(range, "id,thread,start_ns,end_ns,domain,text,around,pushed", 8)                                \
-	X(mark, "thread,time_ns,domain,text", 4)                                                          \
-	X(launch, "id,thread,start_ns,end_ns,function,stack,range,correlation,flags,result,graph",        \
-	  11)                                                                                             \
-	X(unmatched_launch, "launch,reason", 2)                                                           \
-	X(operation,                                                                                      \
-	  "stream,name,start_ns,end_ns,launch,nth,stack,origin,untimed,bytes,graph,graph_node,shape,way", \
-	  14)                                                                                             \
-	X(operation_more, "operation,queued_ns,submitted_ns,items_x,items_y,items_z", 6)                  \
-	X(call, "thread,start_ns,end_ns,function,stack,correlation,blocking", 7)                          \
-	X(hit, "thread,time_ns,duration_ns,function,stack,number", 6)                                     \
-	X(sample, "thread,start_ns,end_ns,period_ns,looks,state,file,system_call,stack", 9)               \
-	X(sync, "process,start_ns,end_ns,correlation,context,stream,kind", 7)                             \
-	X(memory, "process,device,time_ns,freed,address,bytes,place", 7)                                  \
-	X(unified_memory, "process,start_ns,end_ns,kind,value,address,from_device,to_device", 8)          \
-	X(stall,                                                                                          \
-	  "process,device,time_ns,name,mangled,module,instruction,file,line,reason,samples,not_issued",   \
-	  12)                                                                                             \
-	X(metric, GPUMON_SQL_METRIC_COLUMNS, GPUMON_SQL_METRIC_WIDTH)                                     \
-	X(stall_total, "process,device,context,time_ns,samples,dropped,other,period_log2", 8)             \
-	X(overhead, "process,thread,start_ns,end_ns,correlation,kind", 6)                                 \
-	X(driver_event, "capture,time_ns,event,place,context,seqno,arg,arg2,pid,comm", 10)                \
-	X(alert, "capture,time_ns,code,device,message", 5)                                                \
-	X(recording, "process,time_ns,ended,operations,cut,reason", 6)                                    \
-	X(note, "process,time_ns,flags,text", 4)                                                          \
+#define TABLES(X)                                                                                       \
+	X(range, "id,thread,start_ns,end_ns,domain,text,around,pushed", 8)                              \
+	X(mark, "thread,time_ns,domain,text", 4)                                                        \
+	X(launch, "id,thread,start_ns,end_ns,function,stack,correlation,flags,range,graph,result",      \
+	  11)                                                                                           \
+	X(unmatched_launch, "launch,reason", 2)                                                         \
+	X(operation,                                                                                    \
+	  "stream,name,start_ns,end_ns,launch,stack,shape,bytes,way,nth,origin,graph,graph_node,"       \
+	  "untimed",                                                                                    \
+	  14)                                                                                           \
+	X(operation_more, "operation,queued_ns,submitted_ns,items_x,items_y,items_z", 6)                \
+	X(call, "thread,start_ns,end_ns,function,stack,correlation,blocking", 7)                        \
+	X(swapchain, "process,time_ns,number,old,width,height,images,mode", 8)                          \
+	X(present,                                                                                      \
+	  "thread,start_ns,end_ns,swapchain,number,function,stack,present,image,correlation,failed,"    \
+	  "result",                                                                                     \
+	  12)                                                                                           \
+	X(shown, "process,time_ns,swapchain,number,present,latest", 6)                                  \
+	X(hit, "thread,time_ns,duration_ns,function,stack,number", 6)                                   \
+	X(sample, "thread,start_ns,end_ns,period_ns,looks,state,file,system_call,stack", 9)             \
+	X(sync, "process,start_ns,end_ns,correlation,context,stream,kind", 7)                           \
+	X(memory, "process,device,time_ns,freed,address,bytes,place", 7)                                \
+	X(unified_memory, "process,start_ns,end_ns,kind,value,address,from_device,to_device", 8)        \
+	X(stall,                                                                                        \
+	  "process,device,time_ns,name,mangled,module,instruction,file,line,reason,samples,not_issued", \
+	  12)                                                                                           \
+	X(metric, GPUMON_SQL_METRIC_COLUMNS, GPUMON_SQL_METRIC_WIDTH)                                   \
+	X(stall_total, "process,device,context,time_ns,samples,dropped,other,period_log2", 8)           \
+	X(overhead, "process,thread,start_ns,end_ns,correlation,kind", 6)                               \
+	X(driver_event, "capture,time_ns,event,place,context,seqno,arg,arg2,pid,comm", 10)              \
+	X(alert, "capture,time_ns,code,device,message", 5)                                              \
+	X(recording, "process,time_ns,ended,operations,cut,reason", 6)                                  \
+	X(note, "process,time_ns,flags,text", 4)                                                        \
 	X(loss, "process,time_ns,cause,count", 4)
+
+#define IS_NARROW(name, columns, width) _Static_assert((width) <= GPUMON_SQL_WIDTH_MAX, #name);
+TABLES(IS_NARROW)
+#undef IS_NARROW
 
 enum table {
 #define TABLE_NUMBER(name, columns, width) TABLE_##name,
@@ -60,19 +70,33 @@ enum table {
 	TABLE_COUNT
 };
 
+/* Of paths that came a short time ago the stack's @id; 0: none. A program's loop has thousands. */
+#define RECENT_STACKS 4096
+
+struct recent_stack {
+	uint32_t process;
+	uint32_t stack;
+	uint32_t function;
+	uint32_t epoch;
+	uint32_t id;
+};
+
 /**
  * struct database - a database under construction
+ * @schema: sqlite.sql, of which @tables have parts
  * @first_ns: the beginning of all activity, which is time 0
  * @last_ns: its end
  * @range: the part of the time that is asked for; zeroed: all
  * @from_ns: what began since then is in the tables
  * @until_ns: and before then; 0: no limit
  * @launches: number of records of launches so far
+ * @recent: small, so that the processor's caches have it in place of nodes of @tree
  * @earlier: numbers of launches outside the part that have operations in it
  * @metrics: metrics of GPUs
  * @demangled: by the address of a mangled name in @pool: the id of the text of the other
  */
 struct database {
+	char *schema;
 	struct gpumon_sql sql;
 	struct gpumon_sql_table tables[TABLE_COUNT];
 	struct gpumon_sql_names names;
@@ -89,6 +113,7 @@ struct database {
 	uint64_t from_ns;
 	uint64_t until_ns;
 	uint64_t launches;
+	struct recent_stack recent[RECENT_STACKS];
 	struct gpumon_map earlier;
 	struct gpumon_map demangled;
 	struct gpumon_sql_metrics metrics;
@@ -130,7 +155,29 @@ static int64_t text_of(struct database *export, uint32_t process, uint32_t strin
 
 static int64_t stack_of(struct database *export, const struct gpumon_tree_where *where)
 {
-	return gpumon_sql_stack(&export->names, gpumon_tree_path(&export->tree, where));
+	const struct gpumon_tables_process *process =
+		&export->captures.tables.processes[where->process];
+	const struct recent_stack recent = {
+		.process = where->process,
+		.stack = where->stack,
+		.function = where->function,
+		.epoch = gpumon_tables_epoch(process, where->time_ns),
+	};
+	struct recent_stack *at =
+		&export->recent[(where->stack + 7 * where->function + 61 * where->process) %
+				RECENT_STACKS];
+	int64_t id;
+
+	if (at->id && !where->reason && at->process == recent.process &&
+	    at->stack == recent.stack && at->function == recent.function &&
+	    at->epoch == recent.epoch)
+		return at->id;
+	id = gpumon_sql_stack(&export->names, gpumon_tree_path(&export->tree, where));
+	if (id != GPUMON_SQL_NULL && !where->reason) {
+		*at = recent;
+		at->id = (uint32_t)id;
+	}
+	return id;
 }
 
 #define COPY(to) gpumon_record_copy(to, sizeof(*(to)), record)
@@ -157,23 +204,24 @@ static void put_launch_row(struct database *export, uint32_t process, uint64_t n
 	*to++ = end_of(export, launch->start_ns, launch->end_ns);
 	*to++ = gpumon_sql_function(&export->names, process, launch->function);
 	*to++ = stack;
-	*to++ = KNOWN(
-		gpumon_ranges_innermost(&export->ranges, process, launch->tid, launch->start_ns));
 	*to++ = NUMBER(launch->correlation);
 	*to++ = NUMBER(launch->head.flags);
-	*to++ = launch->head.flags & GPUMON_LAUNCH_FAILED ? launch->result : GPUMON_SQL_NULL;
-	*to = launch->graph ? NUMBER(GPUMON_NUMBER_OF(launch->graph)) : GPUMON_SQL_NULL;
+	*to++ = KNOWN(
+		gpumon_ranges_innermost(&export->ranges, process, launch->tid, launch->start_ns));
+	*to++ = launch->graph ? NUMBER(GPUMON_NUMBER_OF(launch->graph)) : GPUMON_SQL_NULL;
+	*to = launch->head.flags & GPUMON_LAUNCH_FAILED ? launch->result : GPUMON_SQL_NULL;
 }
 
 static void put_launch(struct database *export, uint32_t process,
 		       const struct gpumon_record *record)
 {
-	struct gpumon_record_launch launch;
+	struct gpumon_record_launch copy;
+	const struct gpumon_record_launch *launch =
+		gpumon_record_whole(record, sizeof(copy), &copy);
 
-	COPY(&launch);
 	export->launches++;
-	if (within(export, launch.start_ns))
-		put_launch_row(export, process, export->launches, &launch);
+	if (within(export, launch->start_ns))
+		put_launch_row(export, process, export->launches, launch);
 }
 
 static void put_call(struct database *export, uint32_t process, const struct gpumon_record *record)
@@ -196,6 +244,69 @@ static void put_call(struct database *export, uint32_t process, const struct gpu
 							      .time_ns = call.start_ns });
 	*to++ = NUMBER(call.correlation);
 	*to = (call.head.flags & GPUMON_CALL_BLOCKING) != 0;
+}
+
+static void put_swapchain(struct database *export, uint32_t process,
+			  const struct gpumon_record *record)
+{
+	struct gpumon_record_swapchain swapchain;
+	int64_t *to;
+
+	COPY(&swapchain);
+	to = row(export, TABLE_swapchain);
+	*to++ = NUMBER(process);
+	*to++ = time_of(export, swapchain.time_ns);
+	*to++ = GPUMON_NUMBER_OF(swapchain.id);
+	*to++ = KNOWN(GPUMON_NUMBER_OF(swapchain.old));
+	*to++ = KNOWN(swapchain.width);
+	*to++ = KNOWN(swapchain.height);
+	*to++ = KNOWN(swapchain.images);
+	*to = swapchain.mode == UINT32_MAX ? GPUMON_SQL_NULL : NUMBER(swapchain.mode);
+}
+
+static void put_present(struct database *export, uint32_t process,
+			const struct gpumon_record *record)
+{
+	struct gpumon_record_present present;
+	int64_t *to;
+
+	COPY(&present);
+	if (!overlaps(export, present.start_ns, present.end_ns))
+		return;
+	to = row(export, TABLE_present);
+	*to++ = gpumon_sql_thread(&export->names, process, present.tid);
+	*to++ = time_of(export, present.start_ns);
+	*to++ = end_of(export, present.start_ns, present.end_ns);
+	*to++ = GPUMON_NUMBER_OF(present.swapchain);
+	*to++ = NUMBER(present.number);
+	*to++ = gpumon_sql_function(&export->names, process, present.function);
+	*to++ = stack_of(export, &(struct gpumon_tree_where){ .process = process,
+							      .tid = present.tid,
+							      .stack = present.stack,
+							      .function = present.function,
+							      .time_ns = present.start_ns });
+	*to++ = KNOWN(present.present);
+	*to++ = present.image == UINT32_MAX ? GPUMON_SQL_NULL : NUMBER(present.image);
+	*to++ = KNOWN(present.correlation);
+	*to++ = (present.head.flags & GPUMON_PRESENT_FAILED) != 0;
+	*to = present.result;
+}
+
+static void put_shown(struct database *export, uint32_t process, const struct gpumon_record *record)
+{
+	struct gpumon_record_shown shown;
+	int64_t *to;
+
+	COPY(&shown);
+	if (!within(export, shown.shown_ns))
+		return;
+	to = row(export, TABLE_shown);
+	*to++ = NUMBER(process);
+	*to++ = time_of(export, shown.shown_ns);
+	*to++ = GPUMON_NUMBER_OF(shown.swapchain);
+	*to++ = KNOWN(shown.number);
+	*to++ = KNOWN(shown.present);
+	*to = (shown.head.flags & GPUMON_SHOWN_LATEST) != 0;
 }
 
 static void put_hit(struct database *export, uint32_t process, const struct gpumon_record *record)
@@ -471,27 +582,17 @@ static int64_t word_of(uint64_t word)
 
 static void put_event(struct database *export, uint32_t process, const struct gpumon_record *record)
 {
-	struct gpumon_record_driver_event head;
-	struct gpumon_event event = { 0 };
-	size_t size = record->size - sizeof(head);
+	struct gpumon_event event;
+	uint32_t name;
 	int64_t *to;
 
-	COPY(&head);
-	if (record->size < sizeof(head))
+	if (!gpumon_captures_event(record, &event, &name) || !within(export, event.time_ns))
 		return;
-	size = size < head.event_size ? size : head.event_size;
-	memcpy(&event, (const uint8_t *)record + sizeof(head),
-	       size < sizeof(event) ? size : sizeof(event));
-	if (event.event >= __GPUMON_EVENT_TYPE_MAX || !event_names[event.event] || !event.time_ns)
-		return;
-	if (!within(export, event.time_ns))
-		return;
-	event.comm[GPUMON_COMM_LEN - 1] = '\0';
 	to = row(export, TABLE_driver_event);
 	*to++ = NUMBER(~process);
 	*to++ = time_of(export, event.time_ns);
 	*to++ = gpumon_sql_text(&export->names, event_names[event.event]);
-	*to++ = text_of(export, process, head.row);
+	*to++ = text_of(export, process, name);
 	*to++ = word_of(event.context);
 	*to++ = word_of(event.seqno);
 	*to++ = word_of(event.arg);
@@ -609,6 +710,15 @@ static void put_record(struct database *export, uint32_t process,
 	case GPUMON_RECORD_CALL:
 		put_call(export, process, record);
 		break;
+	case GPUMON_RECORD_SWAPCHAIN:
+		put_swapchain(export, process, record);
+		break;
+	case GPUMON_RECORD_PRESENT:
+		put_present(export, process, record);
+		break;
+	case GPUMON_RECORD_SHOWN:
+		put_shown(export, process, record);
+		break;
 	case GPUMON_RECORD_HIT:
 		put_hit(export, process, record);
 		break;
@@ -693,6 +803,7 @@ static void on_work(void *data, const struct gpumon_work *work)
 					     work->copy	  ? &work->copy->head :
 					     work->graph  ? &work->graph->head :
 							    &work->set->head;
+	struct gpumon_tree_where where;
 	struct gpumon_work_fields fields;
 	int64_t stack, stream, name, *to;
 
@@ -700,8 +811,8 @@ static void on_work(void *data, const struct gpumon_work *work)
 	if (!within(export, !fields.valid && !fields.start_ns ? work->launch_ns : fields.start_ns))
 		return;
 	need_launch(export, work, fields.correlation);
-	stack = gpumon_sql_stack(&export->names,
-				 gpumon_tree_work(&export->tree, work, fields.start_ns));
+	where = gpumon_work_where(work, fields.start_ns);
+	stack = stack_of(export, &where);
 	stream = gpumon_sql_stream(&export->names, work->process, &fields);
 	name = gpumon_sql_operation_name(&export->names, work);
 	to = row(export, TABLE_operation);
@@ -710,20 +821,19 @@ static void on_work(void *data, const struct gpumon_work *work)
 	*to++ = time_of(export, fields.start_ns);
 	*to++ = fields.valid ? time_of(export, fields.end_ns) : GPUMON_SQL_NULL;
 	*to++ = KNOWN(work->launch_number);
-	*to++ = work->launch_work;
 	*to++ = stack;
-	*to++ = work->match;
-	*to++ = fields.start_ns &&
-				!(record->flags & (GPUMON_WORK_UNFINISHED | GPUMON_WORK_FAILED)) ?
-			GPUMON_SQL_NULL :
-			NUMBER(gpumon_untimed_of(record->flags));
+	*to++ = work->kernel ? gpumon_sql_shape(&export->names, work->kernel) : GPUMON_SQL_NULL;
 	*to++ = work->copy ? NUMBER(work->copy->bytes) :
 		work->set  ? NUMBER(work->set->bytes) :
 			     GPUMON_SQL_NULL;
+	*to++ = work->copy ? gpumon_sql_way(&export->names, work->copy) : GPUMON_SQL_NULL;
+	*to++ = work->launch_work;
+	*to++ = work->match;
 	*to++ = fields.graph ? NUMBER(GPUMON_NUMBER_OF(fields.graph)) : GPUMON_SQL_NULL;
 	*to++ = KNOWN(fields.node);
-	*to++ = work->kernel ? gpumon_sql_shape(&export->names, work->kernel) : GPUMON_SQL_NULL;
-	*to = work->copy ? gpumon_sql_way(&export->names, work->copy) : GPUMON_SQL_NULL;
+	*to = fields.start_ns && !(record->flags & (GPUMON_WORK_UNFINISHED | GPUMON_WORK_FAILED)) ?
+		      GPUMON_SQL_NULL :
+		      NUMBER(gpumon_untimed_of(record->flags));
 	if (work->kernel)
 		put_more(export, work->kernel);
 }
@@ -766,12 +876,8 @@ static void on_definition(void *data, uint32_t process, const struct gpumon_reco
 	gpumon_sql_metrics_look(&export->metrics, process, record);
 	if (record->type == GPUMON_RECORD_STREAM)
 		gpumon_streams_add(&export->streams, process, record);
-	if (!gpumon_activity_times(record, &start_ns, &end_ns))
-		return;
-	if (start_ns && (!export->first_ns || start_ns < export->first_ns))
-		export->first_ns = start_ns;
-	if (end_ns > export->last_ns)
-		export->last_ns = end_ns;
+	if (gpumon_activity_times(record, &start_ns, &end_ns))
+		gpumon_time_include(&export->first_ns, &export->last_ns, start_ns, end_ns);
 }
 
 static int begin_records(void *data, unsigned int capture)
@@ -873,17 +979,25 @@ static void begin_tables(struct database *export)
 #undef TABLE_OF
 	};
 	size_t length = (size_t)(gpumon_asset_sqlite_sql_end - gpumon_asset_sqlite_sql);
-	char *schema = gpumon_malloc(length + 1);
+	char *schema = gpumon_strndup(gpumon_asset_sqlite_sql, length);
+	char *of_launch = strstr(schema, "ALTER TABLE launch "),
+	     *of_operation = strstr(schema, "ALTER TABLE operation ");
 
-	memcpy(schema, gpumon_asset_sqlite_sql, length);
-	schema[length] = '\0';
+	export->schema = schema;
+	memcpy(export->tables, tables, sizeof(tables));
+	export->tables[TABLE_metric].reals = GPUMON_SQL_METRIC_REALS;
+	export->tables[TABLE_launch].numbered = true;
+	export->tables[TABLE_launch].has = 7;
+	export->tables[TABLE_launch].zeros = 1u << 7;
+	export->tables[TABLE_launch].adding = of_launch;
+	export->tables[TABLE_operation].has = 7;
+	export->tables[TABLE_operation].zeros = 1u << 9 | 1u << 10;
+	export->tables[TABLE_operation].adding = of_operation;
+	*of_launch = '\0';
 	gpumon_sql_run(&export->sql, schema);
-	free(schema);
-	for (unsigned int i = 0; i < TABLE_COUNT; i++) {
-		export->tables[i] = tables[i];
-		export->tables[i].reals = i == TABLE_metric ? GPUMON_SQL_METRIC_REALS : 0;
+	*of_launch = 'A';
+	for (unsigned int i = 0; i < TABLE_COUNT; i++)
 		gpumon_sql_table_begin(&export->sql, &export->tables[i]);
-	}
 	gpumon_sql_put(&export->sql, "meta", "ss", "schema", "gpumon-sqlite");
 	gpumon_sql_put(&export->sql, "meta", "ss", "schema_version", "1");
 	gpumon_sql_put(&export->sql, "meta", "ss", "gpumon_version", GPUMON_VERSION);
@@ -901,6 +1015,7 @@ static void end_tables(struct database *export)
 	for (unsigned int i = 0; i < TABLE_COUNT; i++)
 		gpumon_sql_table_end(&export->tables[i]);
 	gpumon_sql_names_end(&export->names);
+	gpumon_sql_run(&export->sql, strstr(export->schema, "CREATE VIEW "));
 }
 
 static void put_time(struct database *export, const char *key, uint64_t ns)
@@ -997,6 +1112,7 @@ int gpumon_output_sqlite(FILE *out, const char *const *paths, unsigned int count
 	gpumon_sql_metrics_clear(&export->metrics);
 	gpumon_captures_close(&export->captures);
 	gpumon_pool_clear(&export->pool);
+	free(export->schema);
 	free(export);
 	/* The reason is in gpumon_capture_error() if captures cannot be read. */
 	errno = ret ? 0 : error;

@@ -58,16 +58,14 @@ CREATE TABLE mark (
 
 CREATE TABLE launch (
 	id INTEGER PRIMARY KEY, thread INTEGER REFERENCES thread, start_ns INTEGER, end_ns INTEGER,
-	function INTEGER REFERENCES string, stack INTEGER REFERENCES stack, range INTEGER REFERENCES range,
-	correlation INTEGER, flags INTEGER, result INTEGER, graph INTEGER);
+	function INTEGER REFERENCES string, stack INTEGER REFERENCES stack, correlation INTEGER);
 
 CREATE TABLE unmatched_launch (launch INTEGER PRIMARY KEY REFERENCES launch, reason INTEGER);
 
 CREATE TABLE operation (
 	id INTEGER PRIMARY KEY, stream INTEGER REFERENCES stream, name INTEGER REFERENCES operation_name,
-	start_ns INTEGER, end_ns INTEGER, launch INTEGER REFERENCES launch, nth INTEGER,
-	stack INTEGER REFERENCES stack, origin INTEGER, untimed INTEGER, bytes INTEGER, graph INTEGER,
-	graph_node INTEGER, shape INTEGER REFERENCES kernel_shape, way INTEGER REFERENCES copy_way);
+	start_ns INTEGER, end_ns INTEGER, launch INTEGER REFERENCES launch, stack INTEGER REFERENCES stack,
+	shape INTEGER REFERENCES kernel_shape);
 
 CREATE TABLE operation_more (
 	operation INTEGER PRIMARY KEY REFERENCES operation, queued_ns INTEGER, submitted_ns INTEGER,
@@ -76,6 +74,19 @@ CREATE TABLE operation_more (
 CREATE TABLE call (
 	id INTEGER PRIMARY KEY, thread INTEGER REFERENCES thread, start_ns INTEGER, end_ns INTEGER,
 	function INTEGER REFERENCES string, stack INTEGER REFERENCES stack, correlation INTEGER, blocking INTEGER);
+
+CREATE TABLE swapchain (
+	id INTEGER PRIMARY KEY, process INTEGER REFERENCES process, time_ns INTEGER, number INTEGER, old INTEGER,
+	width INTEGER, height INTEGER, images INTEGER, mode INTEGER);
+
+CREATE TABLE present (
+	id INTEGER PRIMARY KEY, thread INTEGER REFERENCES thread, start_ns INTEGER, end_ns INTEGER, swapchain INTEGER,
+	number INTEGER, function INTEGER REFERENCES string, stack INTEGER REFERENCES stack, present INTEGER,
+	image INTEGER, correlation INTEGER, failed INTEGER, result INTEGER);
+
+CREATE TABLE shown (
+	id INTEGER PRIMARY KEY, process INTEGER REFERENCES process, time_ns INTEGER, swapchain INTEGER, number INTEGER,
+	present INTEGER, latest INTEGER);
 
 CREATE TABLE hit (
 	id INTEGER PRIMARY KEY, thread INTEGER REFERENCES thread, time_ns INTEGER, duration_ns INTEGER,
@@ -138,6 +149,20 @@ CREATE TABLE note (
 
 CREATE TABLE loss (
 	id INTEGER PRIMARY KEY, process INTEGER REFERENCES process, time_ns INTEGER, cause INTEGER, count INTEGER);
+
+-- Each is added when a row has another value than its default, or at the end: rows before it are smaller
+-- and take less time. They are in the order of sqlite.c, the same in all databases.
+ALTER TABLE launch ADD COLUMN flags INTEGER DEFAULT 0;
+ALTER TABLE launch ADD COLUMN range INTEGER REFERENCES range;
+ALTER TABLE launch ADD COLUMN graph INTEGER;
+ALTER TABLE launch ADD COLUMN result INTEGER;
+ALTER TABLE operation ADD COLUMN bytes INTEGER;
+ALTER TABLE operation ADD COLUMN way INTEGER REFERENCES copy_way;
+ALTER TABLE operation ADD COLUMN nth INTEGER DEFAULT 0;
+ALTER TABLE operation ADD COLUMN origin INTEGER DEFAULT 0;
+ALTER TABLE operation ADD COLUMN graph INTEGER;
+ALTER TABLE operation ADD COLUMN graph_node INTEGER;
+ALTER TABLE operation ADD COLUMN untimed INTEGER;
 
 CREATE VIEW operations AS
 SELECT o.id, s.process, p.pid, p."rank", s.device, s.number AS stream, n.kind, n.name, o.start_ns, o.end_ns,
@@ -211,6 +236,30 @@ FROM process AS p
 LEFT JOIN stream AS s ON s.process = p.id
 LEFT JOIN operation AS o ON o.stream = s.id
 GROUP BY p.id, p.pid, p."rank", p.host, p.executable;
+
+-- A swapchain that takes the place of another goes on with its frames. No frame goes over presents that were lost.
+CREATE VIEW frames AS
+WITH RECURSIVE chain(process, number, first) AS (
+	SELECT s.process, s.number, coalesce(s.old, s.number) FROM swapchain AS s
+	WHERE NOT EXISTS (SELECT 1 FROM swapchain AS o WHERE o.process = s.process AND o.number = s.old)
+	UNION
+	SELECT s.process, s.number, c.first
+	FROM chain AS c JOIN swapchain AS s ON s.process = c.process AND s.old = c.number),
+ordered AS (
+	SELECT p.id, t.process, t.tid, p.start_ns, p.failed, coalesce(c.first, p.swapchain) AS first,
+		p.number > CASE lag(p.swapchain, 1, p.swapchain) OVER w WHEN p.swapchain
+			THEN lag(p.number, 1, p.number - 1) OVER w + 1 ELSE 1 END AS lost
+	FROM present AS p
+	JOIN thread AS t ON t.id = p.thread
+	LEFT JOIN chain AS c ON c.process = t.process AND c.number = p.swapchain
+	WINDOW w AS (PARTITION BY t.process, coalesce(c.first, p.swapchain) ORDER BY p.start_ns)),
+pieces AS (
+	SELECT *, sum(lost) OVER (PARTITION BY process, first ORDER BY start_ns) AS piece FROM ordered)
+SELECT process, tid, first AS swapchain, id AS present, begin_ns, end_ns, end_ns - begin_ns AS frame_ns
+FROM (SELECT process, tid, first, id, start_ns AS end_ns,
+		lag(start_ns) OVER (PARTITION BY process, first, piece ORDER BY start_ns) AS begin_ns
+	FROM pieces WHERE NOT failed)
+WHERE begin_ns < end_ns;
 
 CREATE VIEW range_operations AS
 WITH RECURSIVE open(launch, range) AS (

@@ -17,7 +17,8 @@
 #include "sqlite_file.h"
 
 /* Rows that are added at once, in a cache of the processor. */
-#define ROWS 512
+#define ROWS	   512
+#define ROWS_BYTES (ROWS * GPUMON_SQL_WIDTH_MAX * sizeof(int64_t))
 
 /* An open file of the VFS. */
 struct file {
@@ -201,10 +202,93 @@ static int vfs_full_name(sqlite3_vfs *vfs, const char *name, int room, char *ful
 
 /* --- the thread that adds rows: most of the time of an export is SQLite's */
 
-static void add_rows(struct gpumon_sql_table *table)
+/* Where the names of columns go on behind some of them. */
+static const char *behind_columns(const char *columns, unsigned int count)
 {
+	for (; count && columns; count--)
+		columns = strchr(columns, ',') ? strchr(columns, ',') + 1 : NULL;
+	return columns ? columns : "";
+}
+
+/* Compiles the statement for the columns that the table has. SQLite counts keys that are left out. */
+static void compile_insert(struct gpumon_sql_table *table)
+{
+	const char *first = behind_columns(table->columns, table->numbered);
+	const char *end = behind_columns(table->columns, table->has);
+	int length = (int)(*end ? (size_t)(end - first) - 1 : strlen(first));
+	char *text = sqlite3_mprintf("INSERT INTO \"%w\"(%.*s) SELECT %.*s FROM rows_of_%s",
+				     table->name, length, first, length, first, table->name);
+
+	sqlite3_finalize(table->insert);
+	table->insert = NULL;
+	keep(table->sql,
+	     text ? sqlite3_prepare_v3(table->sql->db, text, -1, SQLITE_PREPARE_PERSISTENT,
+				       &table->insert, NULL) :
+		    SQLITE_NOMEM);
+	sqlite3_free(text);
+}
+
+/* Add columns until there are so many. */
+static void widen_table(struct gpumon_sql_table *table, unsigned int width)
+{
+	sqlite3_stmt *add;
+
+	for (; table->has < width && !table->sql->failed; table->has++) {
+		keep(table->sql,
+		     sqlite3_prepare_v2(table->sql->db, table->adding, -1, &add, &table->adding));
+		keep(table->sql, sqlite3_step(add));
+		sqlite3_finalize(add);
+	}
+}
+
+/* How many columns the given rows need. */
+static unsigned int width_of_rows(const struct gpumon_sql_table *table)
+{
+	const int64_t *row = table->given->rows;
+	unsigned int width = table->has;
+
+	for (unsigned int i = 0; i < table->given->used; i++, row += table->width) {
+		for (unsigned int column = table->width; column > width; column--) {
+			int64_t usual = table->zeros >> (column - 1) & 1 ? 0 : GPUMON_SQL_NULL;
+
+			if (row[column - 1] != usual)
+				width = column;
+		}
+	}
+	return width;
+}
+
+/* Whether SQLite would give the given rows the same keys. */
+static bool is_counted(const struct gpumon_sql_table *table)
+{
+	const int64_t *row = table->given->rows;
+
+	for (unsigned int i = 0; i < table->given->used; i++, row += table->width)
+		if (*row != table->last + 1 + (int64_t)i)
+			return false;
+	return true;
+}
+
+static void add_rows(const struct gpumon_sql_rows *given)
+{
+	struct gpumon_sql_table *table = given->table;
+	unsigned int width;
+	bool counted;
+
 	if (table->sql->failed)
 		return;
+	table->given = given;
+	width = width_of_rows(table);
+	counted = !table->numbered || is_counted(table);
+	if (width > table->has || !counted) {
+		widen_table(table, width);
+		table->numbered &= counted;
+		compile_insert(table);
+	}
+	if (table->sql->failed)
+		return;
+	if (table->numbered)
+		table->last += given->used;
 	keep(table->sql, sqlite3_step(table->insert));
 	sqlite3_reset(table->insert);
 }
@@ -214,52 +298,93 @@ static void *run_writer(void *data)
 	struct gpumon_sql *sql = data;
 
 	pthread_mutex_lock(&sql->lock);
-	while (sql->full || !sql->ending) {
-		if (!sql->full) {
-			pthread_cond_wait(&sql->changed, &sql->lock);
+	while (sql->queued || !sql->ending) {
+		if (!sql->queued || sql->taken) {
+			pthread_cond_wait(&sql->to_add, &sql->lock);
 			continue;
 		}
+		sql->adding = true;
 		pthread_mutex_unlock(&sql->lock);
-		add_rows(sql->full);
+		add_rows(&sql->queue[sql->first]);
 		pthread_mutex_lock(&sql->lock);
-		sql->full = NULL;
-		pthread_cond_broadcast(&sql->changed);
+		sql->adding = false;
+		sql->first = (sql->first + 1) % GPUMON_SQL_QUEUE;
+		sql->queued--;
+		pthread_cond_signal(&sql->added);
 	}
 	pthread_mutex_unlock(&sql->lock);
 	return NULL;
 }
 
-/* Waits until the database is the caller's. */
-static void wait_for_writer(struct gpumon_sql *sql)
+/* Rows that wait may still be added afterwards: which row is first makes no difference. */
+static void take_database(struct gpumon_sql *sql)
 {
 	if (!sql->has_writer)
 		return;
 	pthread_mutex_lock(&sql->lock);
-	while (sql->full)
-		pthread_cond_wait(&sql->changed, &sql->lock);
+	sql->taken = true;
+	while (sql->adding)
+		pthread_cond_wait(&sql->added, &sql->lock);
 	pthread_mutex_unlock(&sql->lock);
 }
 
-static void give_to_writer(struct gpumon_sql_table *table)
+static void release_database(struct gpumon_sql *sql)
+{
+	if (!sql->has_writer)
+		return;
+	pthread_mutex_lock(&sql->lock);
+	sql->taken = false;
+	if (sql->queued)
+		pthread_cond_signal(&sql->to_add);
+	pthread_mutex_unlock(&sql->lock);
+}
+
+/* Waits until all rows are added. */
+static void drain_queue(struct gpumon_sql *sql)
+{
+	if (!sql->has_writer)
+		return;
+	pthread_mutex_lock(&sql->lock);
+	while (sql->queued)
+		pthread_cond_wait(&sql->added, &sql->lock);
+	pthread_mutex_unlock(&sql->lock);
+}
+
+/* The table gets another buffer for the rows that follow. */
+static void write_rows(struct gpumon_sql_table *table)
 {
 	struct gpumon_sql *sql = table->sql;
+	struct gpumon_sql_rows *to;
+	int64_t *free_rows;
 
+	if (!table->used)
+		return;
 	if (!sql->has_writer) {
-		add_rows(table);
+		add_rows(&(struct gpumon_sql_rows){ table, table->rows, table->used });
+		table->used = 0;
 		return;
 	}
 	pthread_mutex_lock(&sql->lock);
-	sql->full = table;
-	pthread_cond_broadcast(&sql->changed);
+	while (sql->queued == GPUMON_SQL_QUEUE)
+		pthread_cond_wait(&sql->added, &sql->lock);
+	to = &sql->queue[(sql->first + sql->queued++) % GPUMON_SQL_QUEUE];
+	free_rows = to->rows;
+	*to = (struct gpumon_sql_rows){ table, table->rows, table->used };
+	pthread_cond_signal(&sql->to_add);
 	pthread_mutex_unlock(&sql->lock);
+	table->rows = free_rows;
+	table->used = 0;
 }
 
 /* Without the thread, the caller adds the rows. */
 static void begin_writer(struct gpumon_sql *sql)
 {
 	pthread_mutex_init(&sql->lock, NULL);
-	pthread_cond_init(&sql->changed, NULL);
+	pthread_cond_init(&sql->to_add, NULL);
+	pthread_cond_init(&sql->added, NULL);
 	sql->has_writer = !pthread_create(&sql->writer, NULL, run_writer, sql);
+	for (unsigned int i = 0; sql->has_writer && i < GPUMON_SQL_QUEUE; i++)
+		sql->queue[i].rows = gpumon_malloc(ROWS_BYTES);
 }
 
 static void end_writer(struct gpumon_sql *sql)
@@ -267,11 +392,14 @@ static void end_writer(struct gpumon_sql *sql)
 	if (sql->has_writer) {
 		pthread_mutex_lock(&sql->lock);
 		sql->ending = true;
-		pthread_cond_broadcast(&sql->changed);
+		pthread_cond_signal(&sql->to_add);
 		pthread_mutex_unlock(&sql->lock);
 		pthread_join(sql->writer, NULL);
 	}
-	pthread_cond_destroy(&sql->changed);
+	for (unsigned int i = 0; i < GPUMON_SQL_QUEUE; i++)
+		free(sql->queue[i].rows);
+	pthread_cond_destroy(&sql->added);
+	pthread_cond_destroy(&sql->to_add);
 	pthread_mutex_destroy(&sql->lock);
 }
 
@@ -313,9 +441,10 @@ void gpumon_sql_open(struct gpumon_sql *sql, int fd)
 
 void gpumon_sql_run(struct gpumon_sql *sql, const char *text)
 {
-	wait_for_writer(sql);
+	take_database(sql);
 	if (!sql->failed)
 		keep(sql, sqlite3_exec(sql->db, text, NULL, NULL, NULL));
+	release_database(sql);
 }
 
 /* Stacks have millions of rows: to compile a statement takes longer than to run it. */
@@ -341,18 +470,12 @@ static sqlite3_stmt *single_insert(struct gpumon_sql *sql, const char *table, in
 	return single->insert;
 }
 
-void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types, ...)
+static void put_row(struct gpumon_sql *sql, const char *table, const char *types, va_list values)
 {
-	sqlite3_stmt *insert;
-	va_list values;
+	sqlite3_stmt *insert = single_insert(sql, table, (int)strlen(types));
 
-	wait_for_writer(sql);
-	if (sql->failed)
-		return;
-	insert = single_insert(sql, table, (int)strlen(types));
 	if (!insert)
 		return;
-	va_start(values, types);
 	for (int i = 0; types[i]; i++) {
 		if (types[i] == 's') {
 			const char *value = va_arg(values, const char *);
@@ -366,9 +489,20 @@ void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types
 					  sqlite3_bind_int64(insert, i + 1, value));
 		}
 	}
-	va_end(values);
 	keep(sql, sqlite3_step(insert));
 	sqlite3_reset(insert);
+}
+
+void gpumon_sql_put(struct gpumon_sql *sql, const char *table, const char *types, ...)
+{
+	va_list values;
+
+	va_start(values, types);
+	take_database(sql);
+	if (!sql->failed)
+		put_row(sql, table, types, values);
+	release_database(sql);
+	va_end(values);
 }
 
 int gpumon_sql_close(struct gpumon_sql *sql)
@@ -391,7 +525,8 @@ int gpumon_sql_close(struct gpumon_sql *sql)
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
 	const struct gpumon_sql_table *table;
-	unsigned int at;
+	const int64_t *at;
+	const int64_t *end;
 };
 
 struct rows_table {
@@ -450,17 +585,22 @@ static int rows_close(sqlite3_vtab_cursor *cursor)
 static int rows_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int count,
 		       sqlite3_value **values)
 {
+	struct rows_cursor *rows = (struct rows_cursor *)cursor;
+
 	(void)number;
 	(void)text;
 	(void)count;
 	(void)values;
-	((struct rows_cursor *)cursor)->at = 0;
+	rows->at = rows->table->given->rows;
+	rows->end = rows->at + (size_t)rows->table->given->used * rows->table->width;
 	return SQLITE_OK;
 }
 
 static int rows_next(sqlite3_vtab_cursor *cursor)
 {
-	((struct rows_cursor *)cursor)->at++;
+	struct rows_cursor *rows = (struct rows_cursor *)cursor;
+
+	rows->at += rows->table->width;
 	return SQLITE_OK;
 }
 
@@ -468,13 +608,13 @@ static int rows_eof(sqlite3_vtab_cursor *cursor)
 {
 	const struct rows_cursor *rows = (struct rows_cursor *)cursor;
 
-	return rows->at >= rows->table->given_used;
+	return rows->at == rows->end;
 }
 
 static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
 {
 	const struct rows_cursor *rows = (struct rows_cursor *)cursor;
-	int64_t value = rows->table->given[rows->at * rows->table->width + (unsigned int)column];
+	int64_t value = rows->at[column];
 
 	if (value == GPUMON_SQL_NULL)
 		return SQLITE_OK;
@@ -491,7 +631,9 @@ static int rows_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, in
 
 static int rows_id(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 {
-	*id = ((struct rows_cursor *)cursor)->at;
+	const struct rows_cursor *rows = (struct rows_cursor *)cursor;
+
+	*id = rows->at - rows->table->given->rows;
 	return SQLITE_OK;
 }
 
@@ -509,37 +651,20 @@ void gpumon_sql_table_begin(struct gpumon_sql *sql, struct gpumon_sql_table *tab
 		.xColumn = rows_column,
 		.xRowid = rows_id,
 	};
-	char *source = sqlite3_mprintf("rows_of_%s", table->name), *text;
+	char *source = sqlite3_mprintf("rows_of_%s", table->name);
 
-	text = sqlite3_mprintf("INSERT INTO \"%w\"(%s) SELECT %s FROM %s", table->name,
-			       table->columns, table->columns, source);
 	table->sql = sql;
-	table->rows = gpumon_calloc((size_t)ROWS * table->width, sizeof(*table->rows));
-	table->given = gpumon_calloc((size_t)ROWS * table->width, sizeof(*table->given));
+	table->rows = gpumon_malloc(ROWS_BYTES);
 	table->next = 1;
-	if (!source || !text)
+	if (!table->has)
+		table->has = table->width;
+	if (!source)
 		keep(sql, SQLITE_NOMEM);
 	if (!sql->failed)
 		keep(sql, sqlite3_create_module(sql->db, source, &module, table));
-	if (!sql->failed)
-		keep(sql, sqlite3_prepare_v3(sql->db, text, -1, SQLITE_PREPARE_PERSISTENT,
-					     &table->insert, NULL));
 	sqlite3_free(source);
-	sqlite3_free(text);
-}
-
-static void write_rows(struct gpumon_sql_table *table)
-{
-	int64_t *rows = table->rows;
-
-	if (!table->used)
-		return;
-	wait_for_writer(table->sql);
-	table->rows = table->given;
-	table->given = rows;
-	table->given_used = table->used;
-	table->used = 0;
-	give_to_writer(table);
+	if (!sql->failed)
+		compile_insert(table);
 }
 
 int64_t *gpumon_sql_row(struct gpumon_sql_table *table)
@@ -553,12 +678,11 @@ int64_t *gpumon_sql_row(struct gpumon_sql_table *table)
 void gpumon_sql_table_end(struct gpumon_sql_table *table)
 {
 	write_rows(table);
-	wait_for_writer(table->sql);
+	drain_queue(table->sql);
+	widen_table(table, table->width);
 	sqlite3_finalize(table->insert);
 	free(table->rows);
-	free(table->given);
 	table->insert = NULL;
 	table->rows = NULL;
-	table->given = NULL;
 }
 #endif /* GPUMON_SQLITE */

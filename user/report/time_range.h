@@ -84,6 +84,16 @@ static inline bool gpumon_time_clip(uint64_t from_ns, uint64_t until_ns, uint64_
 	return *end_ns > *start_ns;
 }
 
+/* A span of time that has to include another one; a @first_ns of 0 is none yet, a @start_ns of 0 is not known. */
+static inline void gpumon_time_include(uint64_t *first_ns, uint64_t *last_ns, uint64_t start_ns,
+				       uint64_t end_ns)
+{
+	if (start_ns && (!*first_ns || start_ns < *first_ns))
+		*first_ns = start_ns;
+	if (end_ns > *last_ns)
+		*last_ns = end_ns;
+}
+
 /* Whether a moment lies in it. */
 static inline bool gpumon_time_within(uint64_t from_ns, uint64_t until_ns, uint64_t time_ns)
 {

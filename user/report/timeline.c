@@ -3,13 +3,14 @@
  * Reads captures as a timeline: definitions in a first pass, events in a second one.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../kmod/uapi/gpumon_event.h"
 #include "capture/capture.h"
 #include "capture/correlate.h"
+#include "frames.h"
 #include "lib/array.h"
 #include "lib/memory.h"
 #include "lib/text.h"
@@ -457,25 +458,50 @@ static const char *const event_names[__GPUMON_EVENT_TYPE_MAX] = {
 #undef EVENT_NAME
 };
 
+/* The time of a job that an event ends, in a row of its own below that of the ring's events. */
+static void put_job(struct timeline *timeline, const struct gpumon_event *of, const char *ring)
+{
+	struct gpumon_track_event event = { .category = GPUMON_CATEGORY_JOB };
+	bool is_queued = of->event == GPUMON_EVENT_RUN || of->event == GPUMON_EVENT_KILLED;
+	struct gpumon_lanes *lanes;
+	char name[256];
+
+	if ((!is_queued && of->event != GPUMON_EVENT_DONE) || !(of->flags & GPUMON_EVENT_F_LATENCY))
+		return;
+	if (!set_times(timeline, &event, of->arg < of->time_ns ? of->time_ns - of->arg : 0,
+		       of->time_ns))
+		return;
+	snprintf(name, sizeof(name), "%s, %s", ring, is_queued ? "queued" : "on the hardware");
+	lanes = gpumon_rows_jobs(&timeline->rows, name);
+	/* More at once have no rows, but their events say how long it was. */
+	if (!gpumon_rows_has_lane(lanes, event.start_ns))
+		return;
+	if (of->pid)
+		snprintf(name, sizeof(name), "%s[%u]", of->comm, of->pid);
+	event.name = name_of(timeline, of->pid ? name : "job");
+	event.track = gpumon_rows_lane(&timeline->rows, lanes, event.start_ns, event.end_ns);
+	add_value(&event, "context", of->context);
+	add_value(&event, "seqno", of->seqno);
+	if (of->error)
+		add_value(&event, "errno", (uint64_t)llabs(of->error));
+	put_event(timeline, &event);
+}
+
 static void put_driver(struct timeline *timeline, uint32_t process,
 		       const struct gpumon_record *record)
 {
 	struct gpumon_track_event event = { .type = GPUMON_TRACK_INSTANT,
 					    .category = GPUMON_CATEGORY_DRIVER };
-	struct gpumon_record_driver_event head;
-	struct gpumon_event of = { 0 };
-	size_t size = record->size - sizeof(head);
+	struct gpumon_event of;
 	const char *row;
+	uint32_t id;
 
-	gpumon_record_copy(&head, sizeof(head), record);
-	if (record->size < sizeof(head))
+	if (!gpumon_captures_event(record, &of, &id))
 		return;
-	size = size < head.event_size ? size : head.event_size;
-	memcpy(&of, (const uint8_t *)record + sizeof(head), size < sizeof(of) ? size : sizeof(of));
-	if (of.event >= __GPUMON_EVENT_TYPE_MAX || !event_names[of.event] || !of.time_ns ||
-	    !is_shown(timeline, of.time_ns))
+	row = string_of(timeline, process, id, "events");
+	put_job(timeline, &of, row);
+	if (!is_shown(timeline, of.time_ns))
 		return;
-	row = string_of(timeline, process, head.row, "events");
 	event.track = gpumon_rows_driver(&timeline->rows, row);
 	event.start_ns = of.time_ns;
 	event.name = name_of(timeline, event_names[of.event]);
@@ -495,7 +521,6 @@ static void put_driver(struct timeline *timeline, uint32_t process,
 	}
 	if (of.pid)
 		add_value(&event, "pid", of.pid);
-	of.comm[GPUMON_COMM_LEN - 1] = '\0';
 	if (of.comm[0])
 		add_text(&event, "comm", of.comm);
 	put_event(timeline, &event);
@@ -509,14 +534,19 @@ static void put_alert(struct timeline *timeline, uint32_t process,
 	struct gpumon_record_alert alert;
 	const char *message;
 	char name[32];
+	size_t kind;
 
 	gpumon_record_copy(&alert, sizeof(alert), record);
 	if (!is_shown(timeline, alert.time_ns))
 		return;
 	message = string_of(timeline, process, alert.message, "");
-	/* Only the message says what kind of an alert it is. */
+	/* Only the message says what kind of an alert it is: "hang: ...". */
+	kind = strspn(message, "abcdefghijklmnopqrstuvwxyz_");
 	if (!strncmp(message, "reset: ", strlen("reset: ")))
 		snprintf(name, sizeof(name), "GPU reset");
+	else if (kind && kind < sizeof(name) && message[kind] == ':' &&
+		 strncmp(message, "xid:", strlen("xid:")) != 0)
+		snprintf(name, sizeof(name), "%.*s", (int)kind, message);
 	else
 		snprintf(name, sizeof(name), "Xid %u", alert.code);
 	event.track = gpumon_rows_driver(&timeline->rows, "alerts");
@@ -794,6 +824,78 @@ static void flush_works(struct timeline *timeline)
 		put_first(timeline);
 }
 
+/* --- frames */
+
+/* @row: what is known of a late one, or NULL */
+static void put_frame(struct timeline *timeline, const struct gpumon_track *track,
+		      const struct gpumon_frames_chain *chain,
+		      const struct gpumon_frame_time *frame, const struct gpumon_late_frame *row)
+{
+	char name[48], late[64], why[1024];
+	struct gpumon_track_event event = {
+		.track = track,
+		.type = GPUMON_TRACK_SLICE,
+		.category = GPUMON_CATEGORY_FRAME,
+		.name = name,
+		.start_ns = frame->start_ns,
+		.end_ns = gpumon_add_saturated(frame->start_ns, frame->frame_ns),
+	};
+
+	if (!gpumon_time_clip(timeline->rows.from_ns, timeline->rows.until_ns, &event.start_ns,
+			      &event.end_ns))
+		return;
+	snprintf(name, sizeof(name), "frame %" PRIu64 "%s", frame->number,
+		 frame->late ? " late" : "");
+	if (frame->late) {
+		add_text(&event, "late",
+			 row ? gpumon_late_text(late, sizeof(late), row) :
+			       "not among the longest, of which the reason is looked for");
+		if (row)
+			add_text(&event, "evidence", gpumon_late_evidence(why, sizeof(why), row));
+		add_value(&event, "frame_ns", frame->frame_ns);
+		add_value(&event, "median_ns", chain->median_ns);
+	}
+	if (row) {
+		add_value(&event, "submissions", row->submissions);
+		add_value(&event, "operations", row->operations);
+	}
+	put_event(timeline, &event);
+}
+
+static void put_chain(struct timeline *timeline, const struct gpumon_frames *frames,
+		      uint32_t number)
+{
+	const struct gpumon_frames_chain *chain = &frames->chains[number];
+	const struct gpumon_track *track =
+		gpumon_rows_frames(&timeline->rows, chain->process, chain->id);
+
+	for (uint64_t i = 0; i < chain->frames; i++) {
+		const struct gpumon_frame_time *frame = &frames->all[chain->first + i];
+
+		put_frame(timeline, track, chain, frame, gpumon_frames_row(frames, number, frame));
+	}
+}
+
+/* A row for each swapchain. Captures with presents are read once more for it. */
+static int put_frames(struct timeline *timeline)
+{
+	const struct gpumon_captures *captures = &timeline->captures;
+	const struct gpumon_profile_options options = { .symbol_root =
+								captures->tables.symbol_root };
+	struct gpumon_frames frames;
+	int ret;
+
+	if (!gpumon_captures_have_presents(captures))
+		return 0;
+	ret = gpumon_frames_read(captures->paths, captures->count, &options, 0, &frames);
+	for (uint32_t i = 0; !ret && i < frames.chain_count; i++) {
+		if (frames.chains[i].frames)
+			put_chain(timeline, &frames, i);
+	}
+	gpumon_frames_clear(&frames);
+	return ret;
+}
+
 /* --- passes */
 
 /* The time of a record that appears on a timeline, 0 for others. */
@@ -812,6 +914,7 @@ static uint64_t time_of(const struct gpumon_record *record, uint64_t *end_ns)
 	case GPUMON_RECORD_SET:
 	case GPUMON_RECORD_GRAPH:
 	case GPUMON_RECORD_SYNC:
+	case GPUMON_RECORD_PRESENT:
 		gpumon_record_copy(&launch, sizeof(launch), record);
 		*end_ns = launch.end_ns;
 		return launch.start_ns;
@@ -841,12 +944,9 @@ static void on_definition(void *data, uint32_t process, const struct gpumon_reco
 	struct gpumon_record_device device;
 	uint64_t begin, end;
 
-	if (!gpumon_captures_is_driver(process) && gpumon_activity_times(record, &begin, &end)) {
-		if (begin && (!timeline->range.began_ns || begin < timeline->range.began_ns))
-			timeline->range.began_ns = begin;
-		if (end > timeline->range.ended_ns)
-			timeline->range.ended_ns = end;
-	}
+	if (!gpumon_captures_is_driver(process) && gpumon_activity_times(record, &begin, &end))
+		gpumon_time_include(&timeline->range.began_ns, &timeline->range.ended_ns, begin,
+				    end);
 	switch (record->type) {
 	case GPUMON_RECORD_PROCESS:
 	case GPUMON_RECORD_LAUNCH:
@@ -978,6 +1078,8 @@ static int read_all(struct timeline *timeline, const char *const *paths, unsigne
 	flush_works(timeline);
 	flush_ranges(timeline);
 	gpumon_track_metrics_end(&timeline->metrics);
+	if (put_frames(timeline))
+		return -1;
 	if (timeline->sink->end)
 		timeline->sink->end(timeline->sink->data);
 	return 0;

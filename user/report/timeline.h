@@ -17,7 +17,7 @@ enum gpumon_track_kind {
 	GPUMON_TRACK_DRIVER,  /* no parent */
 	GPUMON_TRACK_THREAD,
 	GPUMON_TRACK_METRIC, /* counters of a GPU, which is its parent */
-	GPUMON_TRACK_ROW, /* a stream of a GPU, a row of the driver, states of a thread, or no thread's */
+	GPUMON_TRACK_ROW, /* a stream of a GPU, a row of the driver, states of a thread, frames, or no thread's */
 };
 
 /**
@@ -58,6 +58,8 @@ enum gpumon_track_category {
 	GPUMON_CATEGORY_GRAPH,
 	GPUMON_CATEGORY_METRIC,
 	GPUMON_CATEGORY_STATE, /* what a thread did outside of calls */
+	GPUMON_CATEGORY_FRAME, /* from one present to the next one */
+	GPUMON_CATEGORY_JOB,   /* of the DRM scheduler, in its queue or on the hardware */
 	GPUMON_CATEGORIES
 };
 
@@ -71,7 +73,7 @@ struct gpumon_track_argument {
 
 /**
  * struct gpumon_track_event - an event on a row
- * @name: its name, the same pointer for the same text
+ * @name: its name, the same pointer for the same text; of a frame it is of this event alone
  * @start_ns: CLOCK_MONOTONIC
  * @end_ns: end of a slice
  * @flow: connects a launch with its GPU operations, 0 for none

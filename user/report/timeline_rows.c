@@ -235,6 +235,16 @@ const struct gpumon_track *gpumon_rows_counter(struct gpumon_track_rows *rows, u
 			 (uint32_t)rows->track_count, name);
 }
 
+const struct gpumon_track *gpumon_rows_frames(struct gpumon_track_rows *rows, uint32_t process,
+					      uint32_t swapchain)
+{
+	char name[48];
+
+	snprintf(name, sizeof(name), "frames of swapchain %u", GPUMON_NUMBER_OF(swapchain));
+	return new_track(rows, GPUMON_TRACK_ROW, gpumon_rows_of_process(rows, process),
+			 (uint32_t)rows->track_count, name);
+}
+
 static struct gpumon_lanes *new_lanes(struct gpumon_track_rows *rows,
 				      const struct gpumon_track *parent, const char *name)
 {
@@ -294,6 +304,13 @@ struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t 
 	return new_lanes(rows, gpumon_rows_of_process(rows, process), names[kind]);
 }
 
+static const struct gpumon_track *driver_of(struct gpumon_track_rows *rows)
+{
+	if (!rows->driver)
+		rows->driver = new_track(rows, GPUMON_TRACK_DRIVER, NULL, 0, "driver");
+	return rows->driver;
+}
+
 const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name)
 {
 	uint64_t key = (uintptr_t)gpumon_pool_text(rows->tables->pool, name);
@@ -302,11 +319,29 @@ const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, co
 
 	if (place)
 		return rows->tracks[place - 1];
-	if (!rows->driver)
-		rows->driver = new_track(rows, GPUMON_TRACK_DRIVER, NULL, 0, "driver");
-	track = new_track(rows, GPUMON_TRACK_ROW, rows->driver, (uint32_t)rows->row_map.used, name);
+	track = new_track(rows, GPUMON_TRACK_ROW, driver_of(rows), (uint32_t)rows->row_map.used,
+			  name);
 	gpumon_map_set(&rows->row_map, key, track->id);
 	return track;
+}
+
+struct gpumon_lanes *gpumon_rows_jobs(struct gpumon_track_rows *rows, const char *name)
+{
+	uint64_t key = (uintptr_t)gpumon_pool_text(rows->tables->pool, name);
+	size_t place = place_of(&rows->job_map, key, rows->lane_count);
+
+	if (place < rows->lane_count)
+		return rows->lanes[place];
+	return new_lanes(rows, driver_of(rows), name);
+}
+
+bool gpumon_rows_has_lane(const struct gpumon_lanes *lanes, uint64_t start_ns)
+{
+	for (unsigned int lane = 0; lane < lanes->n; lane++) {
+		if (lanes->ends[lane] <= start_ns)
+			return true;
+	}
+	return lanes->n < GPUMON_LANES_MAX;
 }
 
 const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
@@ -344,7 +379,8 @@ const char *gpumon_track_category_name(enum gpumon_track_category category)
 		[GPUMON_CATEGORY_MEMORY] = "memory", [GPUMON_CATEGORY_DRIVER] = "driver",
 		[GPUMON_CATEGORY_ALERT] = "alert",   [GPUMON_CATEGORY_RECORDING] = "recording",
 		[GPUMON_CATEGORY_GRAPH] = "graph",   [GPUMON_CATEGORY_STATE] = "state",
-		[GPUMON_CATEGORY_METRIC] = "metric",
+		[GPUMON_CATEGORY_METRIC] = "metric", [GPUMON_CATEGORY_FRAME] = "frame",
+		[GPUMON_CATEGORY_JOB] = "job",
 	};
 
 	return names[category];
@@ -429,4 +465,5 @@ void gpumon_rows_clear(struct gpumon_track_rows *rows)
 	gpumon_map_clear(&rows->context_map);
 	gpumon_map_clear(&rows->stream_map);
 	gpumon_map_clear(&rows->row_map);
+	gpumon_map_clear(&rows->job_map);
 }

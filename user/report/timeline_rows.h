@@ -101,6 +101,7 @@ struct gpumon_track_rows {
 	struct gpumon_map stream_map;
 	uint32_t contexts;
 	struct gpumon_map row_map; /* of the driver, by name */
+	struct gpumon_map job_map; /* lanes of the driver, by name */
 	struct gpumon_track **tracks;
 	size_t track_count;
 	struct gpumon_track *driver;
@@ -124,12 +125,19 @@ struct gpumon_lanes *gpumon_rows_stream(struct gpumon_track_rows *rows, uint32_t
 /* Rows for slices without a thread: kind 0 ranges, 1 waits, 2 memory, 3 unified memory. */
 struct gpumon_lanes *gpumon_rows_other(struct gpumon_track_rows *rows, uint32_t process,
 				       unsigned int kind);
+/* A new row for frames of a swapchain. */
+const struct gpumon_track *gpumon_rows_frames(struct gpumon_track_rows *rows, uint32_t process,
+					      uint32_t swapchain);
 const struct gpumon_track *gpumon_rows_driver(struct gpumon_track_rows *rows, const char *name);
+/* Rows for jobs of a ring. @name: of the first one */
+struct gpumon_lanes *gpumon_rows_jobs(struct gpumon_track_rows *rows, const char *name);
 
 /* A new row of counters of a GPU. */
 const struct gpumon_track *gpumon_rows_counter(struct gpumon_track_rows *rows, uint32_t process,
 					       uint32_t device, const char *name);
 
+/* False if the slice overlaps one of each row, and there can be no more rows. */
+bool gpumon_rows_has_lane(const struct gpumon_lanes *lanes, uint64_t start_ns);
 /* The row in which the slice overlaps nothing. It is occupied from then on. */
 const struct gpumon_track *gpumon_rows_lane(struct gpumon_track_rows *rows,
 					    struct gpumon_lanes *lanes, uint64_t start_ns,

@@ -27,6 +27,7 @@ void gpumon_view_of(const struct gpumon_profile *profile, struct gpumon_view *vi
 	if (!view->sampling->windows && !view->sampling->unsampled)
 		view->sampling = NULL;
 	view->counts = gpumon_profile_counts(profile);
+	view->has_presents = gpumon_profile_has_presents(profile);
 	view->hits = gpumon_profile_hits(profile);
 	view->metrics = gpumon_profile_metrics(profile);
 	view->losses = gpumon_profile_losses(profile);

@@ -61,12 +61,21 @@ static void wrong_usage(void **state)
 		    "99999999999999999999999");
 	CHECK_USAGE("--count goes with --interval", "stat", "--count", "3");
 	CHECK_USAGE("unexpected argument \"rings\"", "stat", "rings");
+	CHECK_USAGE("--pid goes with --frames", "stat", "--pid", "1");
+	CHECK_USAGE("--pid: \"0\"", "stat", "--frames", "-p", "0");
+	CHECK_USAGE("--pid: \"game\"", "stat", "--frames", "-p", "game");
+	CHECK_USAGE("--count goes with --interval", "stat", "--frames", "-n", "3");
+	CHECK_USAGE("--frames goes with --pid, --interval", "stat", "--frames", "--cgroup");
+	CHECK_USAGE("--frames goes with --pid, --interval", "stat", "--frames", "--source=bpf");
+	CHECK_USAGE("--frames goes with --pid, --interval", "stat", "--frames", "--", "true");
 	CHECK_USAGE("no command after --", "stat", "--");
 	CHECK_USAGE("--source: auto, module or bpf", "stat", "--source", "kernel");
 	CHECK_USAGE("--source: auto, module or bpf", "trace", "--source=");
 	CHECK_USAGE("--source: auto, module or bpf", "top", "--source=BPF");
 	CHECK_USAGE("--no-enable is about the module's ring", "trace", "--no-enable",
 		    "--source=bpf");
+	CHECK_USAGE("--force replaces the file of --perfetto", "trace", "--force");
+	CHECK_USAGE("option --perfetto needs an argument", "trace", "--perfetto");
 	CHECK_USAGE("--duration: \"0\"", "stat", "--duration", "0");
 	CHECK_USAGE("--reset goes with neither --duration nor a command", "stat", "--reset", "-d",
 		    "1");

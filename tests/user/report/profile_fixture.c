@@ -13,7 +13,7 @@ int profile_setup(void **state)
 	fixture->directory = capture_maker_directory();
 	snprintf(fixture->path, sizeof(fixture->path), "%s/a", fixture->directory);
 	fixture->maker = capture_maker_new();
-	make_process(fixture->maker, .pid = PROGRAM_PID, .rank = ~0u,
+	make_process(fixture->maker, .pid = PROGRAM_PID, .host_pid = PROGRAM_PID, .rank = ~0u,
 		     .executable = make_string(fixture->maker, "/usr/bin/train"),
 		     .host = make_string(fixture->maker, "here"));
 	*state = fixture;
