@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "stat_frames.h"
 #include "lib/wait.h"
 #include "driver/bpf_source.h"
 #include "driver/container.h"
@@ -127,8 +128,8 @@ static bool stat_window_wait(struct stat_window *window, uint64_t until_ns)
 		if (window->program ? !wait_for_program(&window->launch, step) :
 				      !wait_for_time(window->out, step))
 			return false;
-		if (window->source->bpf)
-			gpumon_bpf_source_look(window->source->bpf);
+		if (gpumon_source_bpf(window->source))
+			gpumon_bpf_source_look(gpumon_source_bpf(window->source));
 	}
 }
 
@@ -161,6 +162,8 @@ static int stat_window_status(const struct stat_window *window)
  * @choice: source of the numbers
  * @run_as: user to run @program as; NULL: under sudo, the caller of sudo
  * @reset: begin a new period
+ * @frames: frame times, in place of all else
+ * @pid: of this process
  * @out: stream of @output
  * @file: file of @output
  * @containers: names of containers
@@ -177,6 +180,8 @@ struct settings {
 	enum gpumon_source_choice choice;
 	const char *run_as;
 	bool reset;
+	bool frames;
+	uint32_t pid;
 	FILE *out;
 	struct gpumon_output_file file;
 	struct gpumon_containers *containers;
@@ -197,6 +202,8 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 		GPUMON_OPTION("duration", 'd', GPUMON_OPTION_TIME, &settings->duration_ns),
 		GPUMON_OPTION("output", 'o', GPUMON_OPTION_TEXT, &settings->output),
 		GPUMON_OPTION("run-as", 0, GPUMON_OPTION_TEXT, &settings->run_as),
+		GPUMON_OPTION("frames", 0, GPUMON_OPTION_FLAG, &settings->frames),
+		GPUMON_OPTION_RANGE("pid", 'p', GPUMON_OPTION_U32, &settings->pid, 1, INT32_MAX),
 		GPUMON_SOURCE_OPTION(&settings->choice),
 		{ 0 },
 	};
@@ -216,6 +223,13 @@ static int parse_options(struct gpumon_context *context, int argc, char **argv,
 	if (settings->reset && !settings->interval_ns &&
 	    (settings->duration_ns || settings->program))
 		return gpumon_usage(context, "--reset goes with neither --duration nor a command");
+	if (settings->pid && !settings->frames)
+		return gpumon_usage(context, "--pid goes with --frames");
+	if (settings->frames && (settings->group || settings->by_cgroup || settings->reset ||
+				 settings->program || settings->choice != GPUMON_SOURCE_AUTO))
+		return gpumon_usage(
+			context,
+			"--frames goes with --pid, --interval, --count, --duration, --output and --json only");
 	return GPUMON_OPTIONS_GO_ON;
 }
 
@@ -341,15 +355,16 @@ static int stat_for(struct gpumon_context *context, struct gpumon_source *source
 	int ret = 0;
 
 	/* BPF has counted nothing before, so this is its whole period, which also has extremes. */
-	if (!source->bpf)
+	if (!gpumon_source_bpf(source))
 		ret = read_model(source, settings, &before, err);
 	if (!ret)
 		ret = stat_window_start(window, err);
 	if (!ret) {
 		/* From here on, a signal only ends the counting. */
 		stat_window_wait(window, UINT64_MAX);
-		ret = source->bpf ? stat_once(context, source, settings, term, err) :
-				    stat_step(context, source, settings, term, &before, err);
+		ret = gpumon_source_bpf(source) ?
+			      stat_once(context, source, settings, term, err) :
+			      stat_step(context, source, settings, term, &before, err);
 	}
 	gpumon_model_free(&before);
 	return ret;
@@ -375,17 +390,17 @@ static int stat_source(struct gpumon_context *context, struct gpumon_source *sou
 		if (ret)
 			return ret;
 	}
-	if (source->bpf && settings->reset)
+	if (gpumon_source_bpf(source) && settings->reset)
 		return gpumon_source_reset(source, NULL, err);
 	if (settings->interval_ns)
 		return stat_repeat(context, source, settings, &term, window, err);
 	/* The module has counted before; BPF has nothing to show yet. */
-	if (source->bpf && !windowed) {
+	if (gpumon_source_bpf(source) && !windowed) {
 		window->duration_ns = BRIEFLY_NS;
 		fputs("gpumon-user: counting by BPF for 1 s (--duration TIME, or -- COMMAND, count longer)\n",
 		      context->err);
 	}
-	if (windowed || source->bpf)
+	if (windowed || gpumon_source_bpf(source))
 		return stat_for(context, source, settings, &term, window, err);
 	return stat_once(context, source, settings, &term, err);
 }
@@ -422,6 +437,17 @@ static int give_up_privileges(const struct settings *settings, struct gpumon_err
 	return 0;
 }
 
+static int run_frames(struct gpumon_context *context, const struct settings *settings)
+{
+	return gpumon_stat_frames(context, &(struct gpumon_stat_frames){
+						   .pid = settings->pid,
+						   .interval_ns = settings->interval_ns,
+						   .count = settings->count,
+						   .duration_ns = settings->duration_ns,
+						   .output = settings->output,
+					   });
+}
+
 static int stat_run(struct gpumon_context *context, int argc, char **argv)
 {
 	struct settings settings = { 0 };
@@ -432,6 +458,8 @@ static int stat_run(struct gpumon_context *context, int argc, char **argv)
 
 	if (ret != GPUMON_OPTIONS_GO_ON)
 		return ret;
+	if (settings.frames)
+		return run_frames(context, &settings);
 	/* Without memory the containers are unknown, but the rest is shown. */
 	settings.containers = gpumon_containers_new(context->root);
 	settings.devices = gpumon_devices_new(context->root);
@@ -462,8 +490,11 @@ const struct gpumon_command gpumon_command_stat = {
 	.summary = "Show what was counted: probes, rings, tables of the drivers, processes, losses",
 	.usage =
 		"[--json] [--interval TIME [--count N]] [--duration TIME] [--group GROUP] [--cgroup]\n"
-		"                        [--reset] [--source SOURCE] [--output FILE] [--run-as USER] [-- COMMAND [ARGUMENT]…]",
-	.help = "Tables of a driver are named GROUP.TABLE. A histogram has columns for the number of values\n"
+		"                        [--reset] [--source SOURCE] [--output FILE] [--run-as USER] [-- COMMAND [ARGUMENT]…]\n"
+		"       gpumon-user stat --frames [--pid PID] [--json] [--interval TIME [--count N]] [--duration TIME]\n"
+		"                        [--output FILE]",
+	.help = GPUMON_HELP(
+		"Tables of a driver are named GROUP.TABLE. A histogram has columns for the number of values\n"
 		"(-N), percentiles and the highest value; a level has its value now, and its maximum (-MAX).\n"
 		"\"-\" is unknown. Probes of groups that are off or wait for their module are shown only with\n"
 		"--group. CONTAINER is the beginning of a container's id or its name, and outside of\n"
@@ -477,6 +508,10 @@ const struct gpumon_command gpumon_command_stat = {
 		"second. With a COMMAND the numbers go to standard error, and the exit status is that of the\n"
 		"command.\n"
 		"\n"
+		"--frames shows frame times of programs that present by Vulkan, EGL or GLX, by uprobes and\n"
+		"without the module, in place of all else: for five seconds if no time is given. A frame is\n"
+		"late if it is longer than 1.5 times the median, and by 1 ms at least.\n"
+		"\n"
 		"Options:\n"
 		"      --json             one JSON document (a line each with --interval)\n"
 		"  -i, --interval TIME    what changed in each TIME (1, 0.5, 200ms), until stopped\n"
@@ -486,8 +521,10 @@ const struct gpumon_command gpumon_command_stat = {
 		"      --reset            begin a new period and show the one that ended, exactly\n"
 		"  -d, --duration TIME    what happens in that time from now on\n"
 		"  -o, --output FILE      write to FILE; a file of that name that is yours is replaced\n"
-		"      --run-as USER      run the command as USER; under sudo the default is the calling user\n" GPUMON_SOURCE_HELP,
+		"      --frames           frame times, of all processes\n"
+		"  -p, --pid PID          of this process only\n"
+		"      --run-as USER      run the command as USER; under sudo the default is the calling user\n" GPUMON_SOURCE_HELP),
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_FILES |
-		      GPUMON_PRIVILEGE_PROGRAM,
+		      GPUMON_PRIVILEGE_PROCESSES | GPUMON_PRIVILEGE_PROGRAM,
 	.run = stat_run,
 };

@@ -12,6 +12,7 @@
 
 #include "lib/memory.h"
 #include "lib/wait.h"
+#include "uprobe_function.h"
 #include "uprobe_internal.h"
 #include "uprobe_waits.h"
 #include "lib/process_info.h"
@@ -53,6 +54,11 @@ static void set_options(struct gpumon_uprobes *uprobes,
 		to->threads = THREADS;
 	if (!to->rescan_ms)
 		to->rescan_ms = RESCAN_MS;
+	if (to->presents)
+		to->no_stacks = to->no_blocking = true;
+	uprobes->kinds = to->presents	 ? GPUMON_FUNCTION_PRESENT :
+			 to->no_blocking ? GPUMON_FUNCTION_LAUNCH :
+					   GPUMON_FUNCTION_LAUNCH | GPUMON_FUNCTION_BLOCKING;
 }
 
 static int find_process(struct gpumon_uprobes *uprobes, struct stat *namespace,
@@ -112,6 +118,7 @@ static int uprobes_attach(struct gpumon_uprobes *uprobes, bool wait, struct gpum
 	/* /proc shows the mappings under any thread, even after the first one has ended. */
 	uprobes->process.pid = uprobes->probe_tid;
 	uprobes->process.root = uprobes->root;
+	uprobes->process.by_name = uprobes->options.by_name;
 	if (gpumon_uprobe_process_scan(&uprobes->process, err))
 		return -1;
 	struct gpumon_uprobe_setup setup = {
@@ -225,13 +232,17 @@ static void begin_mapped(struct gpumon_uprobes *uprobes)
 	tell_driver_alone(uprobes);
 }
 
+static bool has_vulkan(const struct gpumon_uprobes *uprobes)
+{
+	for (unsigned int i = 0; i < uprobes->process.file_count; i++)
+		if (uprobes->process.files[i]->device_offset)
+			return true;
+	return false;
+}
+
 static void tell_no_device(struct gpumon_uprobes *uprobes)
 {
-	bool loader = false;
-
-	for (unsigned int i = 0; i < uprobes->process.file_count; i++)
-		loader |= uprobes->process.files[i]->device_offset != 0;
-	if (loader && !uprobes->vulkan_devices)
+	if (has_vulkan(uprobes) && !uprobes->vulkan_devices)
 		gpumon_uprobes_note(
 			uprobes,
 			"uprobes: no device was found in the memory of Vulkan's loader: calls of functions that the program has from vkGetDeviceProcAddr are not seen");
@@ -317,6 +328,8 @@ void gpumon_uprobes_get_counts(const struct gpumon_uprobes *uprobes,
 		.functions = uprobes->probes,
 		.returns = uprobes->returns,
 		.refused = uprobes->refused,
+		.vulkan = has_vulkan(uprobes),
+		.vulkan_devices = uprobes->vulkan_devices,
 	};
 	for (unsigned int i = 0; i < uprobes->process.file_count; i++)
 		counts->libraries += uprobes->process.files[i]->site_count > 0;

@@ -27,6 +27,9 @@ struct gpumon_uprobes;
  * @wait_hz: how often threads are looked at in a second while they are in no call; 0: never
  * @no_stacks: record hits without stacks
  * @no_blocking: probe launch functions only, and no returns
+ * @presents: probe only functions that present an image, without stacks and returns
+ * @by_name: look for functions only in files that are called like a library of an API. Libraries that are
+ *	     linked into a program are not found; it takes a tenth of the time
  */
 struct gpumon_uprobes_options {
 	const char *root;
@@ -38,6 +41,8 @@ struct gpumon_uprobes_options {
 	unsigned int wait_hz;
 	bool no_stacks;
 	bool no_blocking;
+	bool presents;
+	bool by_name;
 };
 
 enum gpumon_uprobes_state {
@@ -67,6 +72,8 @@ enum gpumon_uprobes_state {
  * @returns: number of probes at returns
  * @libraries: number of files with probes
  * @refused: functions that could not be probed
+ * @vulkan: Vulkan's loader is in the process
+ * @vulkan_devices: devices in its memory whose functions are probed
  */
 struct gpumon_uprobes_counts {
 	uint64_t seen;
@@ -86,6 +93,8 @@ struct gpumon_uprobes_counts {
 	unsigned int returns;
 	unsigned int libraries;
 	unsigned int refused;
+	bool vulkan;
+	unsigned int vulkan_devices;
 };
 
 /**

@@ -26,6 +26,8 @@ static const struct function {
 #define LAUNCH	 GPUMON_FUNCTION_LAUNCH
 #define BLOCKING GPUMON_FUNCTION_BLOCKING
 #define BOTH	 (GPUMON_FUNCTION_LAUNCH | GPUMON_FUNCTION_BLOCKING)
+#define PRESENT	 GPUMON_FUNCTION_PRESENT
+#define SWAP	 (GPUMON_FUNCTION_BLOCKING | GPUMON_FUNCTION_PRESENT)
 	/* CUDA's runtime */
 	{ "__cudaLaunchKernel", LAUNCH },
 	{ "cudaLaunch", LAUNCH },
@@ -271,9 +273,18 @@ static const struct function {
 	{ "vkQueueWaitIdle", BLOCKING },
 	{ "vkWaitForFences", BLOCKING },
 	{ "vkWaitSemaphores", BLOCKING },
+	{ "vkQueuePresentKHR", PRESENT },
+	/* EGL and GLX: a call ends a frame, and waits for the one before, or for the display */
+	{ "eglSwapBuffers", SWAP },
+	{ "eglSwapBuffersWithDamageEXT", SWAP },
+	{ "eglSwapBuffersWithDamageKHR", SWAP },
+	{ "glXSwapBuffers", SWAP },
+	{ "glXSwapBuffersMscOML", SWAP },
 #undef LAUNCH
 #undef BLOCKING
 #undef BOTH
+#undef PRESENT
+#undef SWAP
 };
 
 /* "_v2", "_ptsz", "_v2_ptds", "_spt". A text without any counts, too. */
@@ -300,7 +311,8 @@ unsigned int gpumon_function_kind(const char *name)
 {
 	/* Quick exit for most symbols of a process. */
 	if (strncmp(name, "cu", 2) && strncmp(name, "hip", 3) && strncmp(name, "ze", 2) &&
-	    strncmp(name, "cl", 2) && strncmp(name, "vk", 2) && strncmp(name, "__cuda", 6))
+	    strncmp(name, "cl", 2) && strncmp(name, "vk", 2) && strncmp(name, "eglSwap", 7) &&
+	    strncmp(name, "glXSwap", 7) && strncmp(name, "__cuda", 6))
 		return 0;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
 		size_t length = strlen(functions[i].name);
@@ -323,11 +335,29 @@ bool gpumon_library_of_api(const char *name)
 {
 	/* A version or the hash of a wheel (libcudart-d0da41ae.so.11.0) may follow. */
 	static const char *const names[] = {
-		"libcudart",	"libcuda",	"libcupti",	    "libamdhip64",
-		"libze_loader", "libze_intel_", "libze_tracing_",   "libze_validation_",
-		"libOpenCL",	"libpocl",	"libRusticlOpenCL", "libMesaOpenCL",
-		"libigdrcl",	"libamdocl",	"libnvidia-opencl", "libvulkan",
-		"libVkLayer",	"libnvperf",	"libcuinj",	    "libgpumon-inject",
+		"libcudart",
+		"libcuda",
+		"libcupti",
+		"libamdhip64",
+		"libze_loader",
+		"libze_intel_",
+		"libze_tracing_",
+		"libze_validation_",
+		"libOpenCL",
+		"libpocl",
+		"libRusticlOpenCL",
+		"libMesaOpenCL",
+		"libigdrcl",
+		"libamdocl",
+		"libnvidia-opencl",
+		"libvulkan",
+		"libVkLayer",
+		"libnvperf",
+		"libcuinj",
+		"libgpumon-inject",
+		"libEGL",
+		"libGLX",
+		"libGL",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -607,12 +637,12 @@ static void find_successors(struct gpumon_uprobe_file *file, unsigned int machin
 	}
 }
 
-void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file)
+void gpumon_uprobe_file_keep(struct gpumon_uprobe_file *file, unsigned int kinds)
 {
 	unsigned int left = 0;
 
 	for (unsigned int i = 0; i < file->site_count; i++) {
-		if (file->sites[i].kind & GPUMON_FUNCTION_LAUNCH)
+		if (file->sites[i].kind & kinds)
 			file->sites[left++] = file->sites[i];
 		else
 			free(file->sites[i].name);

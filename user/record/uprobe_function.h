@@ -9,9 +9,10 @@
 
 #define GPUMON_FUNCTION_LAUNCH	 (1u << 0) /* starts GPU work */
 #define GPUMON_FUNCTION_BLOCKING (1u << 1) /* waits for GPU work */
+#define GPUMON_FUNCTION_PRESENT	 (1u << 2) /* ends a frame: gives an image to the display */
 
 /**
- * gpumon_function_kind - check whether a function is probed
+ * gpumon_function_kind - check whether a function may be probed
  * @name: name of a symbol, with suffixes such as _ptsz, _v2
  *
  * Return: GPUMON_FUNCTION_*, or 0.

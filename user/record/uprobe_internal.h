@@ -23,6 +23,7 @@ struct gpumon_uprobes {
 	pid_t probe_tid;
 	char *root;
 	struct gpumon_uprobes_options options;
+	unsigned int kinds; /* of functions to probe, GPUMON_FUNCTION_* */
 	enum gpumon_uprobes_state state;
 	struct gpumon_uprobe_process process;
 	struct gpumon_uprobe_program *program;

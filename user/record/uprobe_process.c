@@ -13,6 +13,7 @@
 #include "lib/memory.h"
 #include "lib/array.h"
 #include "capture/elf_find.h"
+#include "uprobe_function.h"
 #include "uprobe_process.h"
 #include "uprobe_rule.h"
 
@@ -139,6 +140,14 @@ static void free_file(struct gpumon_uprobe_file *file)
 	free(file);
 }
 
+/* Or like the dynamic linker, which tells of new libraries. */
+static bool is_called_like_api(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	return gpumon_library_of_api(name) || !strncmp(name, "ld-", 3);
+}
+
 static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process,
 					   const struct line *line)
 {
@@ -148,10 +157,13 @@ static struct gpumon_uprobe_file *add_file(struct gpumon_uprobe_process *process
 	file->device = line->device;
 	file->inode = line->inode;
 	file->path = gpumon_strdup(line->path);
-	file->fd = open_mapped(process, line->start, line->end, line->path, line->inode);
-	if (file->fd < 0)
-		snprintf(file->why, sizeof(file->why), "it cannot be opened: %s",
-			 strerror(-file->fd));
+	file->fd = -1;
+	if (!process->by_name || is_called_like_api(line->path)) {
+		file->fd = open_mapped(process, line->start, line->end, line->path, line->inode);
+		if (file->fd < 0)
+			snprintf(file->why, sizeof(file->why), "it cannot be opened: %s",
+				 strerror(-file->fd));
+	}
 	if (file->fd >= 0)
 		gpumon_uprobe_file_read(file);
 	/* More files than a process may have open can be mapped, and most have nothing to probe. */

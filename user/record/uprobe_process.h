@@ -82,6 +82,7 @@ struct gpumon_uprobe_map {
 
 /**
  * struct gpumon_uprobe_process - the target
+ * @by_name: functions are looked for only in files that are called like a library of an API
  * @maps: mappings, sorted by address
  * @files: all files that were ever mapped
  * @unmapped: set by gpumon_uprobe_process_scan(): mappings that are gone
@@ -89,6 +90,7 @@ struct gpumon_uprobe_map {
 struct gpumon_uprobe_process {
 	pid_t pid;
 	const char *root;
+	bool by_name;
 	struct gpumon_uprobe_map *maps;
 	size_t map_count;
 	struct gpumon_uprobe_file **files;
@@ -132,7 +134,7 @@ void gpumon_uprobe_file_read(struct gpumon_uprobe_file *file);
 void gpumon_uprobe_file_add_site(struct gpumon_uprobe_file *file,
 				 const struct gpumon_uprobe_site *site);
 
-/* Drop the sites that only wait. */
-void gpumon_uprobe_file_launches_only(struct gpumon_uprobe_file *file);
+/* Drop the sites that are of none of these kinds, GPUMON_FUNCTION_*. */
+void gpumon_uprobe_file_keep(struct gpumon_uprobe_file *file, unsigned int kinds);
 
 #endif /* GPUMON_RECORD_UPROBE_PROCESS_H */

@@ -162,8 +162,6 @@ static int probe_file_once(struct gpumon_uprobes *uprobes, struct gpumon_uprobe_
 				    file->fd, &linker, file->linker_offset != 0);
 	gpumon_uprobe_program_probe(uprobes->program, GPUMON_HOOK_DEVICE, uprobes->probe_tid,
 				    file->fd, &device, file->device_offset != 0);
-	if (uprobes->options.no_blocking)
-		gpumon_uprobe_file_launches_only(file);
 	if (file->site_count > file->done) {
 		probed = probe_file(uprobes, file, last);
 		if (uprobes->began && (probed > 0 || *file->why))
@@ -184,7 +182,7 @@ static void probe_vulkan(struct gpumon_uprobes *uprobes)
 
 	if (uprobes->vulkan_made == made)
 		return;
-	found = gpumon_uprobe_vulkan_devices(&uprobes->process, uprobes->options.no_blocking);
+	found = gpumon_uprobe_vulkan_devices(&uprobes->process, uprobes->kinds);
 	if (found != -ENOENT)
 		uprobes->vulkan_made = made;
 	if (found > 0)
@@ -196,6 +194,8 @@ int gpumon_uprobes_probe(struct gpumon_uprobes *uprobes, struct gpumon_error *er
 	int total = 0, last = 0;
 	bool any = false;
 
+	for (unsigned int i = 0; i < uprobes->process.file_count; i++)
+		gpumon_uprobe_file_keep(uprobes->process.files[i], uprobes->kinds);
 	probe_vulkan(uprobes);
 	give_ranges(uprobes);
 	/* Runtimes come first, or their calls to the driver would count as the program's. */

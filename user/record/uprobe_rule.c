@@ -266,17 +266,35 @@ static uint64_t find_start(const struct unwind *unwind, uint64_t place)
 	return unwind->table_address + (uint64_t)(int64_t)offset;
 }
 
-uint64_t gpumon_uprobe_function_start(const struct gpumon_uprobe_process *process, uint64_t pc)
+uint64_t gpumon_uprobe_base_set(const struct gpumon_uprobe_process *process, uint64_t pc,
+				uint64_t *start)
 {
 	const struct gpumon_uprobe_map *map = gpumon_uprobe_process_map(process, pc - 1);
 	Dwarf_Frame *frame;
-	uint64_t place = 0, start;
+	Dwarf_Addr begin, end = 0;
+	uint64_t place = 0, last, function;
+	bool signal;
 
-	if (!map || !map->file || !find_frame(process, map, pc - 1, &frame, &place) || !frame)
+	if (!map || !map->file || !find_frame(process, map, pc - 1, &frame, &last) || !frame)
 		return 0;
 	free(frame);
-	start = find_start(map->file->unwind, place);
-	return start ? pc - 1 - (place - start) : 0;
+	function = find_start(map->file->unwind, last);
+	*start = pc - 1 - (last - function);
+	for (uint64_t at = function; function && at <= last; at = end) {
+		struct uprobe_rule rule = { .kind = UPROBE_RULE_NONE };
+		bool is_set;
+
+		if (!find_frame(process, map, *start + (at - function), &frame, &place) || !frame)
+			return 0;
+		is_set = read_frame(frame, &rule) && rule.kind == UPROBE_RULE_FP;
+		dwarf_frame_info(frame, &begin, &end, &signal);
+		free(frame);
+		if (is_set)
+			return *start + (at - function);
+		if (end <= at)
+			return 0;
+	}
+	return 0;
 }
 
 static bool read_word(const struct uprobe_copy *copy, uint64_t address, uint64_t *word)

@@ -28,8 +28,16 @@ bool gpumon_uprobe_rule(const struct gpumon_uprobe_process *process, uint64_t pc
 /* True if call frame information begins there: at a function, or surely at an instruction. */
 bool gpumon_uprobe_begins_row(const struct gpumon_uprobe_process *process, uint64_t address);
 
-/* Where the function of a return address begins, by the table in front of the call frame information; 0: unknown. */
-uint64_t gpumon_uprobe_function_start(const struct gpumon_uprobe_process *process, uint64_t pc);
+/**
+ * gpumon_uprobe_base_set - where a function has set its frame pointer, by its call frame information
+ * @process: process with its mappings
+ * @pc: return address in it
+ * @start: out; where the function begins, by the table in front of the call frame information
+ *
+ * Return: the address behind that instruction, the first of its kind; 0: not known.
+ */
+uint64_t gpumon_uprobe_base_set(const struct gpumon_uprobe_process *process, uint64_t pc,
+				uint64_t *start);
 
 enum gpumon_uprobe_nesting {
 	GPUMON_UPROBE_OUTERMOST,

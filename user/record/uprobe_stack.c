@@ -55,18 +55,18 @@ static bool copy_code(void *data, uint64_t address, void *to, size_t size)
 }
 
 /*
- * The frame pointer of a function that keeps one, where nobody has saved it: the function's begin says how far
- * it is from the stack pointer, unless that was moved since. It is right if behind it there is a return address
- * of a call of this function. Where it is one of a call by a pointer, the walk has to come to the end of the
+ * The frame pointer of a function that keeps one, where nobody has saved it: the instructions behind the one that has
+ * set it say how far it is from the stack pointer (abi/instructions.c). It is right if behind it there is a return
+ * address of a call of this function. Where it is one of a call by a pointer, the walk has to come to the end of the
  * stack as well.
  */
 static enum gpumon_code_call find_fp(struct gpumon_uprobe_walker *walker, uint64_t pc, uint64_t sp,
 				     uint64_t *fp)
 {
 	const struct gpumon_code_reader reader = { copy_code, walker };
-	uint64_t start = gpumon_uprobe_function_start(walker->process, pc), size, ra;
+	uint64_t start, set = gpumon_uprobe_base_set(walker->process, pc, &start), size, ra;
 
-	if (!start || !gpumon_code_frame_size(&reader, start, pc, &size) ||
+	if (!set || !gpumon_code_frame_size(&reader, set, pc, &size) ||
 	    !load_word(walker, sp + size + sizeof(ra), &ra))
 		return GPUMON_CODE_NO_CALL;
 	*fp = sp + size;

@@ -49,7 +49,6 @@ static void kinds(void **state)
 		"clEnqueueBarrier",
 		"clFlush",
 		"vkCmdDraw",
-		"vkQueuePresentKHR",
 		"__cudaRegisterVar",
 	};
 
@@ -91,6 +90,13 @@ static void libraries(void **state)
 	assert_true(gpumon_library_of_api("libze_intel_gpu.so.1"));
 	assert_true(gpumon_library_of_api("libOpenCL.so.1"));
 	assert_true(gpumon_library_of_api("libvulkan_lvp.so"));
+	assert_true(gpumon_library_of_api("libEGL.so.1"));
+	assert_true(gpumon_library_of_api("libGL.so.1.7.0"));
+	assert_false(gpumon_library_of_api("libGLU.so.1"));
+	assert_int_equal(gpumon_function_kind("eglSwapBuffers"),
+			 GPUMON_FUNCTION_BLOCKING | GPUMON_FUNCTION_PRESENT);
+	assert_int_equal(gpumon_function_kind("vkQueuePresentKHR"), GPUMON_FUNCTION_PRESENT);
+	assert_int_equal(gpumon_function_kind("eglSwapInterval"), 0);
 	/* These have the API linked in, or use it. */
 	assert_false(gpumon_library_of_api("libcudadevrt.so"));
 	assert_false(gpumon_library_of_api("libcudnn.so.9"));
@@ -100,6 +106,44 @@ static void libraries(void **state)
 	assert_true(gpumon_function_of_runtime("cudaFree"));
 	assert_false(gpumon_function_of_runtime("cudagraph"));
 	assert_false(gpumon_function_of_runtime("main"));
+}
+
+/* What record probes, and what "stat --frames" does. */
+static void kinds_are_kept(void **state)
+{
+	static const char *const names[] = { "vkQueueSubmit", "vkWaitForFences", "eglSwapBuffers",
+					     "vkQueuePresentKHR" };
+	static const struct {
+		unsigned int kinds;
+		const char *names;
+	} cases[] = {
+		{ GPUMON_FUNCTION_LAUNCH, "vkQueueSubmit " },
+		{ GPUMON_FUNCTION_LAUNCH | GPUMON_FUNCTION_BLOCKING,
+		  "vkQueueSubmit vkWaitForFences eglSwapBuffers " },
+		{ GPUMON_FUNCTION_PRESENT, "eglSwapBuffers vkQueuePresentKHR " },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct gpumon_uprobe_file file = { .fd = -1 };
+		char kept[128] = "";
+
+		for (size_t j = 0; j < sizeof(names) / sizeof(names[0]); j++) {
+			const struct gpumon_uprobe_site site = {
+				.name = strdup(names[j]),
+				.kind = gpumon_function_kind(names[j]),
+			};
+
+			gpumon_uprobe_file_add_site(&file, &site);
+		}
+		gpumon_uprobe_file_keep(&file, cases[i].kinds);
+		for (size_t j = 0; j < file.site_count; j++) {
+			strcat(strcat(kept, file.sites[j].name), " ");
+			free(file.sites[j].name);
+		}
+		free(file.sites);
+		assert_string_equal(kept, cases[i].names);
+	}
 }
 
 static void jumps(void **state)
@@ -622,12 +666,19 @@ static void stack_of_a_blocked_process(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),	   cmocka_unit_test(libraries),
-		cmocka_unit_test(jumps),	   cmocka_unit_test(vulkan_entries),
-		cmocka_unit_test(interning),	   cmocka_unit_test(own_mappings),
-		cmocka_unit_test(few_descriptors), cmocka_unit_test(stacks),
-		cmocka_unit_test(nested_calls),	   cmocka_unit_test(process_that_has_ended),
-		cmocka_unit_test(refusals),	   cmocka_unit_test(stack_of_a_blocked_process),
+		cmocka_unit_test(kinds),
+		cmocka_unit_test(kinds_are_kept),
+		cmocka_unit_test(libraries),
+		cmocka_unit_test(jumps),
+		cmocka_unit_test(vulkan_entries),
+		cmocka_unit_test(interning),
+		cmocka_unit_test(own_mappings),
+		cmocka_unit_test(few_descriptors),
+		cmocka_unit_test(stacks),
+		cmocka_unit_test(nested_calls),
+		cmocka_unit_test(process_that_has_ended),
+		cmocka_unit_test(refusals),
+		cmocka_unit_test(stack_of_a_blocked_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
