@@ -26,7 +26,7 @@ SPEC = BUILD + "/Documentation/netlink/specs/gpumon.yaml"
 TOOL = BUILD + "/gpumon-user"
 DIRECTORY = DEBUGFS + "/gpumon"
 PARAMETERS = "/sys/module/gpumon/parameters"
-READERS = "correlate flamegraph report export diff, own captures"
+READERS = "correlate flamegraph report frames export diff, own captures"
 # The requests set values that are already set.
 REQUESTS = {"group-get do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched"),
             "group-set do": lambda n: string(n["GPUMON_A_GROUP_NAME"], "drm_sched") +
@@ -117,8 +117,8 @@ def syscall(allowed, *arguments):
             raise
 
 
-def every_parameter(flags):
-    for name in parameters:
+def every_parameter(names, flags):
+    for name in names:
         open_file(os.path.join(PARAMETERS, name), flags)
 
 
@@ -132,8 +132,12 @@ def interfaces():
     for name in groups:
         found["join " + name] = (join,)
         found["bind " + name] = (bind,)
-    found["read parameters"] = (every_parameter, os.O_RDONLY)
-    found["write parameters"] = (every_parameter, os.O_WRONLY)
+    limits = [name for name in parameters if name.startswith("max_")]
+    found["read parameters"] = (every_parameter, [name for name in parameters if name != "reset"],
+                                os.O_RDONLY)
+    found["write limits"] = (every_parameter, limits, os.O_WRONLY)
+    for name in sorted(set(parameters) - set(limits)):
+        found["write parameter " + name] = (every_parameter, [name], os.O_WRONLY)
     found["load"] = (syscall, errno.EBADF, SYSTEM_CALLS["finit_module"], -1, b"", 0)
     found["unload"] = (syscall, errno.ENOENT, SYSTEM_CALLS["delete_module"], b"gpumon_not_there", 0)
     return found
@@ -150,6 +154,7 @@ def commands(mine, other, pid):
     return {
         "stat --source=module": ["stat", "--source=module"],
         "stat --source=bpf": ["stat", "--source=bpf", "--duration", "10ms"],
+        "stat --frames": ["stat", "--frames", "--duration", "10ms"],
         "top": ["top", "--batch", "--count", "1", "--interval", "0.1"],
         "trace --source=module": ["trace", "--source=module", "--duration", "10ms"],
         "alerts": ["alerts", "--duration", "10ms"],
@@ -159,7 +164,7 @@ def commands(mine, other, pid):
         "doctor": ["doctor"],
         "record, an own program": ["record", "-o", own, "--", "true"],
         "record -p, another user's process": ["record", "-o", mine + "/attached", "-p", str(pid)],
-        READERS: [["correlate", own], ["flamegraph", own, "-o", "-"], ["report", own, "-o", "-"],
+        READERS: [["correlate", own], ["flamegraph", own, "-o", "-"], ["report", own, "-o", "-"], ["frames", own],
                   ["export", "--folded", own], ["diff", own, own]],
         "probe --check": ["probe", "--check", "memtrace"],
         "report, another user's capture": ["report", other, "-o", "-"],
@@ -176,6 +181,9 @@ def command(name, words, mine):
     elif name.startswith("record -p"):
         # It has no library: root gets that message, other users not even that.
         good = not re.search("another user's|not yours|no process", said)
+    elif words[0] == "frames":
+        # The program has presented nothing, which can be seen in the capture alone.
+        good = "no presents" in said
     else:
         good = done.returncode == 0
     # A refusal is one line from gpumon-user with a reason.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-3-Clause
-/* gpumon-user trace: the event ring as a stream of lines, with the alerts between them. */
+/*
+ * gpumon-user trace: the event ring as a stream of lines, with the alerts between them, or as a picture.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 #include "lib/privileges.h"
 #include "driver/source.h"
 #include "driver/trace.h"
+#include "trace_picture.h"
 
 /*
  * How late a record may get into the buffer. A probe takes the time and writes at once; only an
@@ -73,7 +76,7 @@ static const struct gpumon_ring *find_ring(void *data, unsigned int id)
 	/*
 	 * A ring exists before its first event can be read. With BPF, another look costs nothing.
 	 */
-	bool look = !ring && names->source->bpf && names->events_ns >= names->read_ns;
+	bool look = !ring && gpumon_source_bpf(names->source) && names->events_ns >= names->read_ns;
 	struct gpumon_error err;
 
 	/* Ring numbers are reused, so a known ring is looked up again, too. */
@@ -120,7 +123,7 @@ static const char *find_row(void *data, const char *group, const char *table, un
 		row = model_row(&names->model, group, table, number);
 	}
 	/* With BPF the files of both drivers are of one kind, and rows have different numbers. */
-	if (!row && names->source->bpf && !strcmp(group, "nvidia"))
+	if (!row && gpumon_source_bpf(names->source) && !strcmp(group, "nvidia"))
 		row = model_row(&names->model, "nvidia_uvm", table, number);
 	return row ? row_text(names, row) : NULL;
 }
@@ -137,6 +140,10 @@ static const char *find_row(void *data, const char *group, const char *table, un
  * @ended_by_others: another program switched the ring off
  * @names: names of rings and rows
  * @looked_ns: time of the last check for new drivers
+ * @perfetto: file of the picture, NULL: lines are printed
+ * @force: it may be replaced
+ * @picture: takes what would be lines, NULL without @perfetto
+ * @ended_ns: time when the last record was taken
  */
 struct trace_run {
 	struct gpumon_context *context;
@@ -157,12 +164,16 @@ struct trace_run {
 	bool pipe_broken;
 	int output_error;
 	bool ended_by_others;
+	const char *perfetto;
+	bool force;
+	struct gpumon_trace_picture *picture;
+	uint64_t ended_ns;
 };
 
 static ssize_t read_events(struct trace_run *run, const struct gpumon_event **events)
 {
-	if (run->source.bpf)
-		return gpumon_bpf_source_events(run->source.bpf, events);
+	if (gpumon_source_bpf(&run->source))
+		return gpumon_bpf_source_events(gpumon_source_bpf(&run->source), events);
 	return gpumon_event_reader_read(&run->reader, events);
 }
 
@@ -176,6 +187,9 @@ static bool output_gone(struct trace_run *run, bool flush)
 	FILE *out = run->context->out;
 	struct pollfd poll_out = { .fd = fileno(out) };
 
+	/* Its file is written at the end. */
+	if (run->picture)
+		return false;
 	errno = 0;
 	if (flush)
 		fflush(out);
@@ -248,7 +262,7 @@ static int open_alerts(struct trace_run *run, struct gpumon_error *err)
 
 	run->with_alerts = true;
 	if (!gpumon_alert_sources_open(&run->alerts, run->context->root, GPUMON_LOG_FROM_NOW,
-				       run->limits, run->source.bpf, &why))
+				       run->limits, gpumon_source_bpf(&run->source), &why))
 		return 0;
 	if (run->limits.hang_ns || run->limits.starved_ns) {
 		*err = why;
@@ -279,10 +293,10 @@ static int read_and_print(struct trace_run *run, bool *again, struct gpumon_erro
 /* The module notices new drivers itself. For BPF, we load programs when we see one. */
 static void look_for_drivers(struct trace_run *run, uint64_t now)
 {
-	if (!run->source.bpf || now - run->looked_ns < LOOK_NS)
+	if (!gpumon_source_bpf(&run->source) || now - run->looked_ns < LOOK_NS)
 		return;
 	run->looked_ns = now;
-	gpumon_bpf_source_look(run->source.bpf);
+	gpumon_bpf_source_look(gpumon_source_bpf(&run->source));
 }
 
 static int trace_loop(struct trace_run *run, const sigset_t *sigmask, struct gpumon_error *err)
@@ -356,6 +370,22 @@ static uint64_t counted_since(struct gpumon_value before, struct gpumon_value af
 	return after.v >= before.v ? after.v - before.v : after.v;
 }
 
+/* Events that were lost in the ring, as far as is known, or after it. */
+static uint64_t count_lost(struct trace_run *run)
+{
+	struct gpumon_trace_totals totals;
+	struct gpumon_event_ring after;
+	struct gpumon_error err;
+	uint64_t lost;
+
+	gpumon_trace_get_totals(run->trace, &totals);
+	lost = totals.merge.late + run->reader.cut;
+	if (gpumon_source_event_ring_get(&run->source, &after, &err))
+		return lost + totals.overwritten;
+	return lost + counted_since(run->before.overwritten, after.overwritten) +
+	       counted_since(run->before.dropped, after.dropped);
+}
+
 static void print_totals(struct trace_run *run)
 {
 	struct gpumon_log_losses losses = { 0 };
@@ -396,9 +426,9 @@ static int open_events(struct trace_run *run, struct gpumon_error *err)
 	char path[512];
 	int ret;
 
-	if (run->source.bpf) {
-		gpumon_event_reader_attach(&run->reader,
-					   dup(gpumon_bpf_source_fd(run->source.bpf)));
+	if (gpumon_source_bpf(&run->source)) {
+		gpumon_event_reader_attach(
+			&run->reader, dup(gpumon_bpf_source_fd(gpumon_source_bpf(&run->source))));
 		return 0;
 	}
 	snprintf(path, sizeof(path), "%s/sys/kernel/debug/gpumon/events", run->context->root);
@@ -449,7 +479,9 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	if (open_events(run, err) || open_alerts(run, err))
 		return -1;
 
-	run->options.source = run->source.bpf ? "bpf" : NULL;
+	run->options.source = gpumon_source_bpf(&run->source) ? "bpf" : NULL;
+	if (run->picture)
+		gpumon_trace_picture_take(run->picture, &run->options);
 	run->options.find_ring = find_ring;
 	run->options.find_row = find_row;
 	run->options.find_ring_data = &run->names;
@@ -458,7 +490,7 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 		run->options.end_ns = run->options.start_ns + run->duration_ns;
 	run->trace = gpumon_trace_new(&run->options, context->out);
 
-	if (run->before.enabled.v || run->no_enable || run->source.bpf)
+	if (run->before.enabled.v || run->no_enable || gpumon_source_bpf(&run->source))
 		return 0;
 	if (gpumon_client_event_ring_set(run->source.client, 1, 0, err))
 		return -1;
@@ -466,6 +498,21 @@ static int trace_prepare(struct trace_run *run, struct gpumon_error *err)
 	/* The counts of the new ring begin at 0. */
 	memset(&run->before, 0, sizeof(run->before));
 	return 0;
+}
+
+/* The file, or why there is none. Reading the capture may take long: signals end us here. */
+static int write_picture(struct trace_run *run, struct gpumon_error *err)
+{
+	uint64_t took_ns = run->ended_ns - run->options.start_ns;
+	struct gpumon_trace_totals totals;
+
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	if (!gpumon_trace_picture_empty(run->picture))
+		return gpumon_trace_picture_write(run->picture, took_ns, count_lost(run), err);
+	gpumon_trace_get_totals(run->trace, &totals);
+	return gpumon_trace_picture_nothing(run->picture, &run->source, &run->options,
+					    totals.hidden, took_ns, err);
 }
 
 static int trace_run(struct trace_run *run)
@@ -505,10 +552,13 @@ static int trace_run(struct trace_run *run)
 		output_gone(run, true);
 		ret = trace_loop(run, &unblocked, &err);
 	}
+	run->ended_ns = gpumon_monotonic_ns();
 	ring_off(run);
 	if (!ret && !gpumon_trace_finished(run->trace))
 		ret = trace_last(run, &err);
 	sigprocmask(SIG_SETMASK, &original, NULL);
+	if (!ret && run->picture)
+		ret = write_picture(run, &err);
 	if (ret)
 		return gpumon_report(context, &err);
 
@@ -541,6 +591,8 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 		GPUMON_OPTION("hang", 0, GPUMON_OPTION_TIME, &run->limits.hang_ns),
 		GPUMON_OPTION("starved", 0, GPUMON_OPTION_TIME, &run->limits.starved_ns),
 		GPUMON_OPTION("no-enable", 0, GPUMON_OPTION_FLAG, &run->no_enable),
+		GPUMON_OPTION("perfetto", 0, GPUMON_OPTION_TEXT, &run->perfetto),
+		GPUMON_OPTION("force", 0, GPUMON_OPTION_FLAG, &run->force),
 		GPUMON_SOURCE_OPTION(&run->choice),
 		{ 0 },
 	};
@@ -552,6 +604,14 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 	if (run->limits.hang_ns > GPUMON_JOB_LIMIT_MAX_NS ||
 	    run->limits.starved_ns > GPUMON_JOB_LIMIT_MAX_NS)
 		return gpumon_usage(run->context, "--hang and --starved are at most 24h");
+	if (run->perfetto && run->context->json)
+		return gpumon_usage(
+			run->context,
+			"--json prints lines, and --perfetto writes a picture: leave one out");
+	if (run->force && (!run->perfetto || !strcmp(run->perfetto, "-")))
+		return gpumon_usage(
+			run->context,
+			"--force replaces the file of --perfetto: name the file, or leave --force out");
 	if (!run->no_enable)
 		return status;
 	if (run->choice == GPUMON_SOURCE_BPF)
@@ -561,6 +621,21 @@ static int parse_options(struct trace_run *run, int argc, char **argv)
 	/* BPF begins with an empty ring. */
 	run->choice = GPUMON_SOURCE_MODULE;
 	return GPUMON_OPTIONS_GO_ON;
+}
+
+/* Before anything else: a refusal comes before the trace. */
+static int open_picture(struct trace_run *run)
+{
+	struct gpumon_error err;
+
+	if (!run->perfetto) {
+		gpumon_privileges_keep(run->context->command->privileges & ~GPUMON_PRIVILEGE_FILES);
+		return GPUMON_OPTIONS_GO_ON;
+	}
+	if (!gpumon_trace_picture_open(&run->picture, run->context, run->perfetto, run->force,
+				       &err))
+		return GPUMON_OPTIONS_GO_ON;
+	return gpumon_report(run->context, &err);
 }
 
 static int command_trace(struct gpumon_context *context, int argc, char **argv)
@@ -576,6 +651,8 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 	run->options.held_max = HELD_MAX;
 	run->options.jobs_max = JOBS_MAX;
 	status = parse_options(run, argc, argv);
+	if (status == GPUMON_OPTIONS_GO_ON)
+		status = open_picture(run);
 	if (status == GPUMON_OPTIONS_GO_ON) {
 		run->options.json = context->json;
 		gpumon_term_get(&run->options.term, context->out);
@@ -587,6 +664,7 @@ static int command_trace(struct gpumon_context *context, int argc, char **argv)
 	gpumon_event_reader_close(&run->reader);
 	gpumon_model_free(&run->names.model);
 	gpumon_source_close(&run->source);
+	gpumon_trace_picture_close(run->picture);
 	free(run);
 	return status;
 }
@@ -596,8 +674,10 @@ const struct gpumon_command gpumon_command_trace = {
 	.summary = "Print jobs and what else the drivers do, as it happens",
 	.usage =
 		"[--json] [--duration TIME] [--count N] [--group GROUP] [--ring [DEVICE/]NAME] [--pid PID]\n"
-		"                         [--hang TIME] [--starved TIME] [--no-enable] [--source SOURCE]",
-	.help = "Switches the module's event ring on, if it is off, and off again at the end; where no\n"
+		"                         [--hang TIME] [--starved TIME] [--no-enable] [--source SOURCE]\n"
+		"                         [--perfetto FILE [--force]]",
+	.help = GPUMON_HELP(
+		"Switches the module's event ring on, if it is off, and off again at the end; where no\n"
 		"module can be loaded, events come from BPF programs and their own ring. Events of all\n"
 		"CPUs are sorted by time; RUN is joined to COMPLETE. Losses are printed where they\n"
 		"happened and summed up at the end, on standard error.\n"
@@ -621,8 +701,11 @@ const struct gpumon_command gpumon_command_trace = {
 		"  -p, --pid PID          only what this process submitted or did\n"
 		"      --hang TIME        an alert for each job that is on the hardware for longer (5s, 500ms)\n"
 		"      --starved TIME     an alert for each that waits in its queue for longer\n"
-		"      --no-enable        do not switch the ring on, print what is in it\n" GPUMON_SOURCE_HELP,
+		"      --no-enable        do not switch the ring on, print what is in it\n" GPUMON_SOURCE_HELP
+		"      --perfetto FILE    no lines: at the end (--duration, Ctrl-C) a timeline of rings and\n"
+		"                         devices for ui.perfetto.dev; FILE.gz is compressed\n"
+		"      --force            replace FILE\n"),
 	.privileges = GPUMON_PRIVILEGE_MODULE | GPUMON_PRIVILEGE_BPF | GPUMON_PRIVILEGE_DEBUGFS |
-		      GPUMON_PRIVILEGE_LOG,
+		      GPUMON_PRIVILEGE_LOG | GPUMON_PRIVILEGE_FILES,
 	.run = command_trace,
 };
