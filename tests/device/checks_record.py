@@ -3,12 +3,15 @@
 import collections
 import glob
 import os
+import sqlite3
+import statistics
 import struct
+import time
 
 import answers
 import attach
-from programs import (CAPTURES, GPUMON, Recorded, call, device_count, environment, mig_devices,
-                      program)
+from programs import (CAPTURES, GPUMON, SCRATCH, Recorded, call, device_count, environment,
+                      mig_devices, program)
 from steps import Skip, check, equal, figure, note
 
 reference = attach.reference
@@ -294,10 +297,33 @@ def step_formats():
                   f"{name}: {' '.join(w for w in words if w != folder)}", result.stderr[-200:])
 
 
+def step_sql():
+    """How long tables of a million launches and their kernels take."""
+    launches = 1000000
+    run = Recorded("sql", [program("known"), "loop", launches])
+    file = os.path.join(SCRATCH, "sql.db")
+    seconds = []
+    for _ in range(7):
+        begin = time.monotonic()
+        call([GPUMON, "export", "--sqlite", "--force", "-o", file, run.folder], 60,
+             environment(False, DEBUGINFOD_URLS=""), limit=0)
+        seconds.append(time.monotonic() - begin)
+    db = sqlite3.connect(file)
+    count, = db.execute("SELECT count(*) FROM operation JOIN launch ON launch.id = operation.launch").fetchone()
+    db.close()
+    check(count >= launches, "tables for SQL: all kernels with their launches", count)
+    rates = [count / taken / 1e6 for taken in seconds]
+    figure("sql", {"operations": count, "seconds": seconds, "bytes": os.path.getsize(file)})
+    check(statistics.median(rates) >= 1, "tables for SQL: a million operations a second",
+          f"median {statistics.median(rates):.2f}, {min(rates):.2f} to {max(rates):.2f} million, "
+          f"{os.cpu_count()} processors")
+
+
 STEPS = [("loop", step_loop, 60), ("mixed", step_mixed, 60), ("static", step_static, 60),
          ("threads", step_threads, 60), ("graph", step_graph, 60),
          ("graph-windows", step_graph_windows, 60), ("graph-whole", step_graph_whole, 60),
          ("driver", step_driver, 60),
          ("fork", step_fork, 60), ("two-processes", step_two_processes, 60),
          ("killed", step_killed, 60), ("time", step_time, 60), ("llm", step_llm, 90),
-         ("devices", step_devices, 60), ("mig", step_mig, 60), ("formats", step_formats, 60)]
+         ("devices", step_devices, 60), ("mig", step_mig, 60), ("formats", step_formats, 60),
+         ("sql", step_sql, 90)]
