@@ -232,7 +232,8 @@ static void begin_record(struct inject_watcher *watcher, struct watched *one,
 {
 	one->record = (struct gpumon_record_wait){
 		.head = { .type = GPUMON_RECORD_WAIT, .size = sizeof(one->record) },
-		.start_ns = now,
+		/* It may have begun to wait since @now. read_stack() finds out whether it still does. */
+		.start_ns = look->is_blocked ? inject_now() : now,
 		.period_ns = period_ns,
 		.tid = one->tid,
 		.stack = running,
@@ -269,7 +270,7 @@ static void note_look(struct inject_watcher *watcher, struct watched *one,
 		begin_record(watcher, one, look, now, period_ns, running);
 	else if (!one->record.looks)
 		one->record.start_ns = now;
-	one->record.end_ns = now;
+	one->record.end_ns = is_same ? now : one->record.start_ns;
 	one->record.looks++;
 	one->look = *look;
 }

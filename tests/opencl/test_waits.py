@@ -62,6 +62,12 @@ def size_of(function, kind):
     return int(re.search(rf"^\w+ (\w+) t {function}$", text, re.M)[1], 16)
 
 
+def check_times(waits, start, end, name):
+    """They lie within the function's time. The stack of a running thread is taken after the look at it."""
+    check(all((wait.kind == RUNNING or int(start) <= wait.start_ns) and wait.start_ns <= wait.end_ns <= int(end)
+              for wait in waits), f"times of {name}, {start} to {end}: {waits}")
+
+
 def waits_in(run, address, size):
     """WAIT records whose stack goes through a function. A running thread's has its begin."""
     stacks = {stack.id: struct.unpack(f"<{stack.count}Q", stack.tail) for stack in run["stack"]}
@@ -120,8 +126,10 @@ def waits_are_found(kind, run, least):
         # A sanitizer's own functions are between, and stacks may be cut there.
         if os.environ.get("SANITIZE"):
             waits = within
-        check({(wait.kind, wait.file) for wait in waits} <= {KINDS[name]}, f"kinds of waiting in {name}: {waits}")
-        check(all(int(start) <= wait.start_ns <= wait.end_ns <= int(end) for wait in waits), f"times of {name}")
+        # On a busy machine a thread is also seen while it begins to wait, or while it gets no processor afterwards.
+        check({(wait.kind, wait.file) for wait in waits} <= {KINDS[name], (RUNNING, 0)},
+              f"kinds of waiting in {name}: {waits}")
+        check_times(waits, start, end, name)
         equal([wait for wait in within if wait.tid == tid and wait.stack and wait not in waits], [],
               f"waits elsewhere than in {name}")
         # A look that is late may be followed by one in time.
@@ -132,7 +140,8 @@ def waits_are_found(kind, run, least):
             check(all(whole[wait.stack] for wait in waits), f"a stack of {name} is cut")
         found[name] = waits
         # The rest is the time up to the first look, and from the last one on.
-        parts[name] = sum(wait.end_ns - wait.start_ns for wait in waits) / (int(end) - int(start))
+        parts[name] = sum(wait.end_ns - wait.start_ns for wait in waits
+                          if wait.kind != RUNNING) / (int(end) - int(start))
     equal(set(found), set(KINDS), "functions")
     for name, part in parts.items():
         need_enough(part >= least, f"{part} of {name} was found: {found[name]}")
@@ -316,14 +325,15 @@ def python_waits_are_found(more, milliseconds):
     for line in lines:
         name, first, start, end = line.split()
         waits = [wait for wait in run["wait"] if name in [function for function, _ in stacks.get(wait.stack, ())]]
-        check(all(int(start) <= wait.start_ns <= wait.end_ns <= int(end) for wait in waits), f"times of {name}")
+        check_times(waits, start, end, name)
         for wait in waits:
             names = [function for function, _ in stacks[wait.stack]]
             at = names.index(name)
             equal(names[at:at + 3], [name, "Model.run", "Model.all"], "functions of Python outward of it")
             check(int(first) < stacks[wait.stack][at][1] <= int(first) + 3, f"line in {name}")
             equal(names[-1], "Thread._bootstrap" if more else "<module>", "outermost function of Python")
-        parts[name] = sum(wait.end_ns - wait.start_ns for wait in waits) / (int(end) - int(start))
+        parts[name] = sum(wait.end_ns - wait.start_ns for wait in waits
+                          if wait.kind != RUNNING) / (int(end) - int(start))
     need_enough(min(parts.values()) > (0.1 if os.environ.get("SANITIZE") else 0.4), f"found of each: {parts}")
 
 

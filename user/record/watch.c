@@ -87,7 +87,8 @@ static void begin_record(struct gpumon_watch *watch, struct gpumon_watched *one,
 {
 	one->record = (struct gpumon_record_wait){
 		.head = { .type = GPUMON_RECORD_WAIT, .size = sizeof(one->record) },
-		.start_ns = now,
+		/* It may have begun to wait since @now. @stack finds out whether it still does. */
+		.start_ns = look->is_blocked ? watch->now() : now,
 		.period_ns = period_ns,
 		.tid = recorded_tid,
 		.kind = gpumon_look_kind(look),
@@ -120,7 +121,7 @@ static void note_look(struct gpumon_watch *watch, struct gpumon_watched *one, ui
 		begin_record(watch, one, recorded_tid, look, now, period_ns);
 	else if (!one->record.looks)
 		one->record.start_ns = now;
-	one->record.end_ns = now;
+	one->record.end_ns = is_same ? now : one->record.start_ns;
 	one->record.looks++;
 	one->look = *look;
 }
