@@ -148,8 +148,9 @@ def test_stalls_in_window():
 
 def test_stalls_of_live_program():
     """a live program: contexts that exist are sampled once they launch, and again in the next capture"""
-    run = Run("steady", 200000, recorded=False, wait=False, stdin=subprocess.PIPE,
+    run = Run("steady", 200000, 10, recorded=False, wait=False, stdin=subprocess.PIPE,
               environment={"GPUMON_LISTEN": ""})
+    equal([run.process.stdout.readline() for _ in range(2)], ["ready\n", "half\n"], "it has launched")
     for captures in (1, 2):
         target = attach(run.process, stalls=16)
         until(lambda captures=captures: sum(switches(run)) == captures, "sampling")
