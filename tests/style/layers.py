@@ -11,7 +11,7 @@ import sys
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
 # Written during the build.
-GENERATED = re.compile(r"\.skel\.h$|conftest|^vmlinux\.h$")
+GENERATED = re.compile(r"\.skel\.h$|conftest|^vmlinux\.h$|^pages\.h$")
 COMPONENTS = ("kmod", "user", "inject", "bpf")
 
 
