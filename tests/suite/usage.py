@@ -12,7 +12,7 @@ import files
 import lab
 
 # Between the clock readings of both sides, of a job, in nanoseconds; and where the CPU was taken away.
-SLACK, AWAY = 400000 * lab.SLOWER, 30000000 * lab.SLOWER
+SLACK, AWAY = 400000, 30000000 * lab.SLOWER
 COUNTS = "jobs", "errors"
 TIMES = "gpu_ns", "queue_ns"
 
@@ -30,7 +30,8 @@ def sums(rows, *keys):
 def compare(ours, theirs, what):
     for column in COUNTS:
         lab.equal(ours[column], theirs[column], "%s of %s" % (column, what))
-    for column in TIMES:
+    # A sanitised kernel has no virtual time: between the readings of both sides its CPU goes away for longer than jobs run.
+    for column in TIMES if lab.SLOWER == 1 else ():
         lab.within(ours[column], theirs[column] - ours["jobs"] * SLACK - AWAY,
                    theirs[column] + ours["jobs"] * SLACK + AWAY, "%s of %s" % (column, what))
 
@@ -96,15 +97,17 @@ with files.gpumon() as g:
             lab.equal(closed[key], row["gpu_ns"], "GPU time of %s before the reset" % (key,))
         theirs = sum(row["gpu_ns"] for key, row in lab.mock_usage().items()
                      if key[1:] == (lab.LAST_DEVICE_NAME, "ring1"))
-        lab.within(now[lab.LAST_DEVICE_NAME, "ring1"]["gpu_ns"] + closed[lab.LAST_DEVICE_NAME, "ring1"],
-                   theirs - AWAY - 400 * SLACK, theirs + AWAY + 400 * SLACK, "both periods")
+        if lab.SLOWER == 1:
+            lab.within(now[lab.LAST_DEVICE_NAME, "ring1"]["gpu_ns"] + closed[lab.LAST_DEVICE_NAME, "ring1"],
+                       theirs - AWAY - 400 * SLACK, theirs + AWAY + 400 * SLACK, "both periods")
 
 lab.step("more processes than there is room for: what they used stays with their cgroup")
 lab.rmmod("gpumon", "mock_gpu")
 lab.load(devices=1, rings=2, hw_limit=3, service_ns=50000, timeout_ms=0,
          gpumon={"max_processes": 8})
-for _ in range(12):
-    lab.submit("-r", "all", "-n", 10, "-p", 5, "-w")
+# Room is made from six on: five that are gone and three new ones are as many as there may be.
+for _ in range(16):
+    lab.submit("-r", "all", "-n", 10, "-p", 3, "-w")
     lab.wait_idle()
     lab.until(lambda: lab.stats()["gpumon"]["processes"] < 6, "processes have made room")
 lab.check(lab.stats()["gpumon"]["processes_exited"] >= 40, "processes that were removed")
@@ -116,7 +119,7 @@ victim = lab.held("-r", 0, "-n", 2, wait=False)
 victim.kill()
 victim.wait()
 for _ in range(4):
-    lab.submit("-r", 1, "-n", 10, "-p", 4, "-w")
+    lab.submit("-r", 1, "-n", 10, "-p", 3, "-w")
     lab.until(lambda: lab.stats()["gpumon"]["processes"] < 6, "processes have made room")
 lab.check(victim.pid in [p["pid"] for p in lab.stats()["processes"]], "the process left the table")
 lab.release(holder)
