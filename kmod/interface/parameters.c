@@ -61,15 +61,33 @@ int gpumon_parameters_check(void)
 	return ret;
 }
 
-/* The module can be told to change something; the kernel's lock of its parameters protects it. */
+/* The module can be told to change something. parameters_lock is held while it does. */
 static bool parameters_open;
+static DEFINE_MUTEX(parameters_lock);
 
 /* A write that is not taken: the log says why, once, since any program could fill it. */
 static int refuse(const struct kernel_param *parameter, const char *why)
 {
-	if (parameters_open)
+	if (READ_ONCE(parameters_open))
 		pr_warn_once("write to parameter %s refused: %s\n", parameter->name, why);
 	return -EINVAL;
+}
+
+/*
+ * A write leaves the kernel's lock of parameters while it changes what runs: under gpumon_probe_lock the module reads
+ * a file of sysfs, and the kernel takes its lock of parameters within a lock of such files.
+ */
+static bool parameters_begin_change(void)
+{
+	kernel_param_unlock(THIS_MODULE);
+	mutex_lock(&parameters_lock);
+	return parameters_open;
+}
+
+static void parameters_end_change(void)
+{
+	mutex_unlock(&parameters_lock);
+	kernel_param_lock(THIS_MODULE);
 }
 
 /**
@@ -89,13 +107,14 @@ static int group_switch_set(const char *text, const struct kernel_param *paramet
 
 	if (text && kstrtobool(text, &on))
 		return refuse(parameter, "write 1 for on, 0 for off");
-	if (!parameters_open) {
+	if (parameters_begin_change()) {
+		mutex_lock(&gpumon_probe_lock);
+		gpumon_group_set(of->group, on);
+		mutex_unlock(&gpumon_probe_lock);
+	} else {
 		of->on = on;
-		return 0;
 	}
-	mutex_lock(&gpumon_probe_lock);
-	gpumon_group_set(of->group, on);
-	mutex_unlock(&gpumon_probe_lock);
+	parameters_end_change();
 	return 0;
 }
 
@@ -103,7 +122,7 @@ static int group_switch_get(char *buffer, const struct kernel_param *parameter)
 {
 	const struct group_switch *of = parameter->arg;
 
-	return sprintf(buffer, "%c\n", (parameters_open ? READ_ONCE(of->group->enabled) : of->on) ? 'Y' : 'N');
+	return sprintf(buffer, "%c\n", (READ_ONCE(parameters_open) ? READ_ONCE(of->group->enabled) : of->on) ? 'Y' : 'N');
 }
 
 static const struct kernel_param_ops group_switch_ops = {
@@ -121,16 +140,17 @@ GPUMON_GROUPS(GROUP_SWITCH)
 
 static int reset_set(const char *text, const struct kernel_param *parameter)
 {
+	int ret = -EINVAL;
 	bool yes;
-	int ret;
 
 	if (kstrtobool(text, &yes) || !yes)
 		return refuse(parameter, "write 1 to end the period");
-	if (!parameters_open)
-		return -EINVAL;
-	mutex_lock(&gpumon_period_lock);
-	ret = gpumon_account_close();
-	mutex_unlock(&gpumon_period_lock);
+	if (parameters_begin_change()) {
+		mutex_lock(&gpumon_period_lock);
+		ret = gpumon_account_close();
+		mutex_unlock(&gpumon_period_lock);
+	}
+	parameters_end_change();
 	return ret;
 }
 
@@ -150,9 +170,9 @@ void gpumon_parameters_enable_groups(void)
 /* From now on a write changes what runs. */
 void gpumon_parameters_start(void)
 {
-	kernel_param_lock(THIS_MODULE);
-	parameters_open = true;
-	kernel_param_unlock(THIS_MODULE);
+	mutex_lock(&parameters_lock);
+	WRITE_ONCE(parameters_open, true);
+	mutex_unlock(&parameters_lock);
 }
 
 /*
@@ -161,7 +181,7 @@ void gpumon_parameters_start(void)
  */
 void gpumon_parameters_stop(void)
 {
-	kernel_param_lock(THIS_MODULE);
-	parameters_open = false;
-	kernel_param_unlock(THIS_MODULE);
+	mutex_lock(&parameters_lock);
+	WRITE_ONCE(parameters_open, false);
+	mutex_unlock(&parameters_lock);
 }
