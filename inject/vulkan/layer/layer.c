@@ -41,16 +41,20 @@ uint32_t inject_vulkan_call_begin(enum inject_vulkan_function function, uint32_t
 	return correlation;
 }
 
-void inject_vulkan_call_end(uint32_t correlation, VkResult result)
+VkResult inject_vulkan_call_end(uint32_t correlation, VkResult result)
 {
-	struct inject_thread *thread = inject_thread_enter(true);
+	struct inject_thread *thread;
 	int kept = errno;
 
+	if (!correlation)
+		return result;
+	thread = inject_thread_enter(true);
 	if (thread && inject_call_ends(thread, correlation))
 		inject_call_finish_here(thread, inject_now(), result);
 	if (thread)
 		inject_thread_leave(thread);
 	errno = kept;
+	return result;
 }
 
 /* @has_passes: false: without those of command buffers, so that the driver's are as fast as ever */

@@ -8,13 +8,6 @@ static uint32_t begin(enum inject_vulkan_function function,
 	return inject_vulkan_call_begin(function, device->context, 0);
 }
 
-static VkResult end(uint32_t correlation, VkResult result)
-{
-	if (correlation)
-		inject_vulkan_call_end(correlation, result);
-	return result;
-}
-
 static VkResult VKAPI_CALL create_graphics(VkDevice handle, VkPipelineCache cache, uint32_t count,
 					   const VkGraphicsPipelineCreateInfo *infos,
 					   const VkAllocationCallbacks *allocator, VkPipeline *made)
@@ -22,8 +15,9 @@ static VkResult VKAPI_CALL create_graphics(VkDevice handle, VkPipelineCache cach
 	struct inject_vulkan_device *device = inject_vulkan_device_find(handle);
 	uint32_t correlation = begin(INJECT_vkCreateGraphicsPipelines, device);
 
-	return end(correlation, device->below.vkCreateGraphicsPipelines(handle, cache, count, infos,
-									allocator, made));
+	return inject_vulkan_call_end(correlation, device->below.vkCreateGraphicsPipelines(
+							   handle, cache, count, infos, allocator,
+							   made));
 }
 
 static VkResult VKAPI_CALL create_compute(VkDevice handle, VkPipelineCache cache, uint32_t count,
@@ -33,8 +27,9 @@ static VkResult VKAPI_CALL create_compute(VkDevice handle, VkPipelineCache cache
 	struct inject_vulkan_device *device = inject_vulkan_device_find(handle);
 	uint32_t correlation = begin(INJECT_vkCreateComputePipelines, device);
 
-	return end(correlation, device->below.vkCreateComputePipelines(handle, cache, count, infos,
-								       allocator, made));
+	return inject_vulkan_call_end(correlation, device->below.vkCreateComputePipelines(
+							   handle, cache, count, infos, allocator,
+							   made));
 }
 
 /* With a deferred operation the driver may compile later, in vkDeferredOperationJoinKHR(). */
@@ -47,8 +42,10 @@ static VkResult VKAPI_CALL create_ray_tracing(VkDevice handle, VkDeferredOperati
 	struct inject_vulkan_device *device = inject_vulkan_device_find(handle);
 	uint32_t correlation = begin(INJECT_vkCreateRayTracingPipelinesKHR, device);
 
-	return end(correlation, device->below.vkCreateRayTracingPipelinesKHR(
-					handle, deferred, cache, count, infos, allocator, made));
+	return inject_vulkan_call_end(correlation,
+				      device->below.vkCreateRayTracingPipelinesKHR(
+					      handle, deferred, cache, count, infos, allocator,
+					      made));
 }
 
 static VkResult VKAPI_CALL join_deferred(VkDevice handle, VkDeferredOperationKHR deferred)
@@ -56,7 +53,8 @@ static VkResult VKAPI_CALL join_deferred(VkDevice handle, VkDeferredOperationKHR
 	struct inject_vulkan_device *device = inject_vulkan_device_find(handle);
 	uint32_t correlation = begin(INJECT_vkDeferredOperationJoinKHR, device);
 
-	return end(correlation, device->below.vkDeferredOperationJoinKHR(handle, deferred));
+	return inject_vulkan_call_end(correlation,
+				      device->below.vkDeferredOperationJoinKHR(handle, deferred));
 }
 
 static VkResult VKAPI_CALL create_module(VkDevice handle, const VkShaderModuleCreateInfo *info,
@@ -66,7 +64,8 @@ static VkResult VKAPI_CALL create_module(VkDevice handle, const VkShaderModuleCr
 	struct inject_vulkan_device *device = inject_vulkan_device_find(handle);
 	uint32_t correlation = begin(INJECT_vkCreateShaderModule, device);
 
-	return end(correlation, device->below.vkCreateShaderModule(handle, info, allocator, made));
+	return inject_vulkan_call_end(correlation, device->below.vkCreateShaderModule(
+							   handle, info, allocator, made));
 }
 
 #ifdef VK_EXT_shader_object
@@ -77,8 +76,8 @@ static VkResult VKAPI_CALL create_shaders(VkDevice handle, uint32_t count,
 	struct inject_vulkan_device *device = inject_vulkan_device_find(handle);
 	uint32_t correlation = begin(INJECT_vkCreateShadersEXT, device);
 
-	return end(correlation,
-		   device->below.vkCreateShadersEXT(handle, count, infos, allocator, made));
+	return inject_vulkan_call_end(correlation, device->below.vkCreateShadersEXT(
+							   handle, count, infos, allocator, made));
 }
 #endif
 

@@ -9,10 +9,13 @@ static uint32_t begin_wait(enum inject_vulkan_function function,
 	return timeout_ns ? inject_vulkan_call_begin(function, device->context, 0) : 0;
 }
 
-static void end_wait(uint32_t correlation, VkResult result)
+/* Of a wait for the GPU: what had to end has ended. */
+static VkResult end_wait(struct inject_vulkan_device *device, uint32_t correlation, VkResult result)
 {
-	if (correlation)
-		inject_vulkan_call_end(correlation, result);
+	inject_vulkan_call_end(correlation, result);
+	if (result == VK_SUCCESS)
+		inject_vulkan_completion_waited(device);
+	return result;
 }
 
 static VkResult VKAPI_CALL wait_for_fences(VkDevice handle, uint32_t count, const VkFence *fences,
@@ -22,10 +25,7 @@ static VkResult VKAPI_CALL wait_for_fences(VkDevice handle, uint32_t count, cons
 	uint32_t correlation = begin_wait(INJECT_vkWaitForFences, device, timeout);
 	VkResult result = device->below.vkWaitForFences(handle, count, fences, all, timeout);
 
-	end_wait(correlation, result);
-	if (result == VK_SUCCESS)
-		inject_vulkan_completion_waited(device);
-	return result;
+	return end_wait(device, correlation, result);
 }
 
 static VkResult wait_for_semaphores(struct inject_vulkan_device *device,
@@ -36,10 +36,7 @@ static VkResult wait_for_semaphores(struct inject_vulkan_device *device,
 	uint32_t correlation = begin_wait(function, device, timeout);
 	VkResult result = below(device->handle, info, timeout);
 
-	end_wait(correlation, result);
-	if (result == VK_SUCCESS)
-		inject_vulkan_completion_waited(device);
-	return result;
+	return end_wait(device, correlation, result);
 }
 
 static VkResult VKAPI_CALL wait_semaphores(VkDevice handle, const VkSemaphoreWaitInfo *info,
@@ -66,10 +63,7 @@ static VkResult VKAPI_CALL queue_wait_idle(VkQueue handle)
 	uint32_t correlation = begin_wait(INJECT_vkQueueWaitIdle, device, UINT64_MAX);
 	VkResult result = device->below.vkQueueWaitIdle(handle);
 
-	end_wait(correlation, result);
-	if (result == VK_SUCCESS)
-		inject_vulkan_completion_waited(device);
-	return result;
+	return end_wait(device, correlation, result);
 }
 
 static VkResult VKAPI_CALL device_wait_idle(VkDevice handle)
@@ -78,10 +72,7 @@ static VkResult VKAPI_CALL device_wait_idle(VkDevice handle)
 	uint32_t correlation = begin_wait(INJECT_vkDeviceWaitIdle, device, UINT64_MAX);
 	VkResult result = device->below.vkDeviceWaitIdle(handle);
 
-	end_wait(correlation, result);
-	if (result == VK_SUCCESS)
-		inject_vulkan_completion_waited(device);
-	return result;
+	return end_wait(device, correlation, result);
 }
 
 static VkResult VKAPI_CALL acquire_image(VkDevice handle, VkSwapchainKHR swapchain,
@@ -93,8 +84,7 @@ static VkResult VKAPI_CALL acquire_image(VkDevice handle, VkSwapchainKHR swapcha
 	VkResult result = device->below.vkAcquireNextImageKHR(handle, swapchain, timeout, semaphore,
 							      fence, index);
 
-	end_wait(correlation, result);
-	return result;
+	return inject_vulkan_call_end(correlation, result);
 }
 
 static VkResult VKAPI_CALL acquire_image_2(VkDevice handle, const VkAcquireNextImageInfoKHR *info,
@@ -104,8 +94,7 @@ static VkResult VKAPI_CALL acquire_image_2(VkDevice handle, const VkAcquireNextI
 	uint32_t correlation = begin_wait(INJECT_vkAcquireNextImage2KHR, device, info->timeout);
 	VkResult result = device->below.vkAcquireNextImage2KHR(handle, info, index);
 
-	end_wait(correlation, result);
-	return result;
+	return inject_vulkan_call_end(correlation, result);
 }
 
 static VkResult VKAPI_CALL wait_for_present(VkDevice handle, VkSwapchainKHR swapchain, uint64_t id,
@@ -117,8 +106,7 @@ static VkResult VKAPI_CALL wait_for_present(VkDevice handle, VkSwapchainKHR swap
 
 	if (result >= 0 && result != VK_TIMEOUT)
 		inject_vulkan_present_waited(device, swapchain, id);
-	end_wait(correlation, result);
-	return result;
+	return inject_vulkan_call_end(correlation, result);
 }
 
 const struct inject_vulkan_wrapper inject_vulkan_waits_wrappers[] = {

@@ -66,12 +66,12 @@ void inject_vulkan_present_forked(void);
  * @context: id of the device
  * @class: what it does, 0: as in the list of functions
  *
- * Return: its correlation; 0: it is not recorded, and inject_vulkan_call_end() is not called.
+ * Return: its correlation; 0: it is not recorded.
  */
 uint32_t inject_vulkan_call_begin(enum inject_vulkan_function function, uint32_t context,
 				  uint16_t class);
 
-/* It has returned. @correlation: of it */
-void inject_vulkan_call_end(uint32_t correlation, VkResult result);
+/* It has returned. @correlation: what inject_vulkan_call_begin() returned. Returns @result. */
+VkResult inject_vulkan_call_end(uint32_t correlation, VkResult result);
 
 #endif /* GPUMON_INJECT_VULKAN_LAYER_WRAPPERS_H */
