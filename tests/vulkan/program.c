@@ -418,7 +418,7 @@ static int compare(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* @is_recorded: with one of @buffers for each submission, which is recorded anew; else with the first one */
+/* @is_recorded: each submission records a command buffer of its own. Otherwise all submit the first one. */
 static void submit_frame(const struct device *device, const struct work *work,
 			 VkCommandBuffer *buffers, bool is_recorded)
 {
